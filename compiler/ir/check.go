@@ -1,0 +1,218 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Name patterns of design 4. Names become folders, so they hold no separator and
+// no dot.
+var (
+	nameForm     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	digestForm   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// IsName reports whether s may name a policy, template, command or endpoint.
+func IsName(s string) bool { return nameForm.MatchString(s) }
+
+// Check reports every way in which p is no well-formed policy: an invariant that
+// later stages rely on. The compiler's output passes by construction, so a
+// failure there is a bug; of an ir.json from outside it is the file's fault.
+func (p *Policy) Check() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !IsName(p.Name) {
+		fault("policy name %q is malformed", p.Name)
+	}
+	if p.Version < 1 {
+		fault("version %d is below 1", p.Version)
+	}
+	if len(p.Targets) == 0 || !slices.IsSorted(p.Targets) || len(slices.Compact(slices.Clone(p.Targets))) != len(p.Targets) {
+		fault("targets %q are not a sorted set", p.Targets)
+	}
+	for _, t := range p.Targets {
+		if t != Bwrap && t != Seatbelt {
+			fault("target %q is unknown", t)
+		}
+	}
+	if p.Workspace != ByCommand && p.Workspace != FreshWorkspace && p.Workspace != SharedWorkspace {
+		fault("workspace %q is unknown", p.Workspace)
+	}
+	p.checkFiles(fault)
+	p.checkEndpoints(fault)
+	p.checkRest(fault)
+	for _, c := range p.Commands {
+		c.check(fault)
+	}
+	return errors.Join(faults...)
+}
+
+func (p *Policy) checkFiles(fault func(string, ...any)) {
+	for i, r := range p.Files {
+		if i > 0 && p.Files[i-1].Path.Compare(r.Path) >= 0 {
+			fault("file rules %s and %s are out of order or the same", p.Files[i-1].Path, r.Path)
+		}
+		if !plainText(r.Path.rel) {
+			fault("path %q holds a control character or is not UTF-8", r.Path)
+		}
+		sized := r.Backing == TmpFS
+		switch {
+		case !slices.Contains([]Backing{HostFile, ProcFS, DevFS, TmpFS}, r.Backing):
+			fault("%s has the unknown backing %q", r.Path, r.Backing)
+		case sized != (r.Size > 0) || r.Size < 0:
+			fault("%s: a tmpfs has a size, nothing else has", r.Path)
+		case r.Level == Write && r.Path.IsRoot() && r.Path.root == Host:
+			fault("write of / is too broad")
+		case r.Optional && r.Level == Deny:
+			fault("%s: a deny cannot be optional", r.Path)
+		case r.Path.root == Tmp && (r.Backing != TmpFS || !r.Path.IsRoot()):
+			fault("%s: the tmp slot is a tmpfs and nothing below it is named", r.Path)
+		case r.Path.root == Config && (r.Level != Read || !r.Optional || !r.Path.IsRoot()):
+			fault("%s: the config slot is an optional read", r.Path)
+		}
+	}
+	for i, r := range p.Execute {
+		if i > 0 && p.Execute[i-1].Path.Compare(r.Path) >= 0 {
+			fault("execute rules %s and %s are out of order or the same", p.Execute[i-1].Path, r.Path)
+		}
+		if !plainText(r.Path.rel) {
+			fault("path %q holds a control character or is not UTF-8", r.Path)
+		}
+	}
+}
+
+func plainText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+}
+
+func (p *Policy) checkEndpoints(fault func(string, ...any)) {
+	for i, e := range p.Endpoints {
+		if !IsName(e.Name) {
+			fault("endpoint name %q is malformed", e.Name)
+		}
+		if i > 0 && p.Endpoints[i-1].Name >= e.Name {
+			fault("endpoints %q and %q are out of order or the same", p.Endpoints[i-1].Name, e.Name)
+		}
+		if (e.Host.Name == "") != e.Host.Addr.IsValid() {
+			fault("endpoint %q has a host or an address, one of them", e.Name)
+		}
+		if len(e.Ports) == 0 || !slices.IsSorted(e.Ports) || e.Ports[0] == 0 || len(slices.Compact(slices.Clone(e.Ports))) != len(e.Ports) {
+			fault("endpoint %q: ports are not a sorted set of 1 to 65535", e.Name)
+		}
+	}
+}
+
+func (p *Policy) checkRest(fault func(string, ...any)) {
+	for i, v := range p.Environment {
+		if !variableForm.MatchString(v.Name) || strings.HasPrefix(v.Name, "LD_") || strings.HasPrefix(v.Name, "DYLD_") {
+			fault("environment name %q is refused", v.Name)
+		}
+		if i > 0 && p.Environment[i-1].Name >= v.Name {
+			fault("environment %q and %q are out of order or the same", p.Environment[i-1].Name, v.Name)
+		}
+		checkValue(fault, "environment "+v.Name, v.Value, func(string) bool { return false })
+	}
+	for i, l := range p.Limits {
+		if !slices.Contains(Features(), Feature("limits."+string(l.Name))) || l.Value < 1 {
+			fault("limit %s = %d is unknown or below 1", l.Name, l.Value)
+		}
+		if i > 0 && p.Limits[i-1].Name >= l.Name {
+			fault("limits %q and %q are out of order or the same", p.Limits[i-1].Name, l.Name)
+		}
+	}
+	for _, list := range [][]Name{p.System.Services, p.System.Sysctls, p.System.IPC, p.System.IOKit} {
+		for i, n := range list {
+			if n.Name == "" || !plainText(n.Name) || i > 0 && list[i-1].Name >= n.Name {
+				fault("system name %q is empty, malformed, out of order or stated twice", n.Name)
+			}
+		}
+	}
+	for i, w := range p.Waivers {
+		if !slices.Contains(Features(), w.Feature) || strings.TrimSpace(w.Reason) == "" {
+			fault("waiver of %q for %q is unknown or without a reason", w.Feature, w.Target)
+		}
+		if i > 0 && string(p.Waivers[i-1].Target)+" "+string(p.Waivers[i-1].Feature) >= string(w.Target)+" "+string(w.Feature) {
+			fault("waivers are out of order or stated twice at %q", w.Feature)
+		}
+	}
+	for i, c := range p.Commands {
+		if i > 0 && p.Commands[i-1].Name >= c.Name {
+			fault("commands %q and %q are out of order or the same", p.Commands[i-1].Name, c.Name)
+		}
+	}
+}
+
+// checkValue holds a value to its normal form, and its fields to those known.
+func checkValue(fault func(string, ...any), where string, v Value, known func(string) bool) {
+	for i, part := range v {
+		switch part := part.(type) {
+		case Literal:
+			if part == "" || strings.IndexByte(string(part), 0) >= 0 || !utf8.ValidString(string(part)) {
+				fault("%s: a literal is empty, holds NUL or is not UTF-8", where)
+			}
+			if i > 0 {
+				if _, ok := v[i-1].(Literal); ok {
+					fault("%s: two literals in a row", where)
+				}
+			}
+		case FieldRef:
+			if !known(string(part)) {
+				fault("%s: field %q is not declared here", where, string(part))
+			}
+		case SlotRef:
+			if Root(part) == Config || Root(part) == Host {
+				fault("%s: slot %s cannot stand in a value", where, Root(part))
+			}
+		}
+	}
+}
+
+func (c Command) check(fault func(string, ...any)) {
+	where := "command " + c.Name
+	if !IsName(c.Name) {
+		fault("command name %q is malformed", c.Name)
+	}
+	if c.SHA256 != "" && !digestForm.MatchString(c.SHA256) {
+		fault("%s: sha256 %q is not 64 lower-case hex digits", where, c.SHA256)
+	}
+	used := map[string]bool{c.Rest: true}
+	known := func(name string) bool {
+		f, ok := c.Field(name)
+		used[name] = true
+		return ok && f.Form != RestForm
+	}
+	for _, a := range c.Arguments {
+		checkValue(fault, where, a, known)
+	}
+	if f, ok := c.Field(c.Rest); c.Rest != "" && (!ok || f.Form != RestForm) {
+		fault("%s: rest %q is no rest field", where, c.Rest)
+	}
+	if n := len(c.Arguments); c.Rest != "" && (n == 0 || c.Arguments[n-1].String() != "--") {
+		fault("%s: rest does not follow a literal --", where)
+	}
+	for i, f := range c.Fields {
+		if i > 0 && c.Fields[i-1].Name >= f.Name || !used[f.Name] || !variableForm.MatchString(f.Name) {
+			fault("%s: field %q is malformed, unused, out of order or stated twice", where, f.Name)
+		}
+		if f.Form == IdentifierForm && (f.MaxBytes < 1 || f.MaxBytes > 4096) || f.Form == IntegerForm && f.Min > f.Max {
+			fault("%s: field %q has an empty range", where, f.Name)
+		}
+	}
+	if c.Result == nil {
+		return
+	}
+	for i, f := range c.Result.Fields {
+		if i > 0 && c.Result.Fields[i-1].Name >= f.Name || !variableForm.MatchString(f.Name) {
+			fault("%s: result field %q is malformed, out of order or stated twice", where, f.Name)
+		}
+		if f.Kind == IntegerResult && f.Min > f.Max || f.Kind == EnumResult && len(f.Values) == 0 || f.Kind == IdentifierResult && f.MaxBytes < 1 {
+			fault("%s: result field %q admits nothing", where, f.Name)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package ir
+
+// Reason says in one word why a request was decided as it was.
+type Reason string
+
+// The reasons. Default: no rule speaks of it. Level: the longest covering rule's
+// level decided. Held: the name belongs to a rule and stays. NotExecutable: no
+// execute rule covers it. NoSockets: unix = "none". Seen: its directory is
+// readable, or something below it is. EndpointMatch and NoEndpoint: network.
+const (
+	ByDefault     Reason = "default"
+	ByLevel       Reason = "level"
+	ByHeld        Reason = "held"
+	ByExecute     Reason = "execute"
+	NotExecutable Reason = "not-executable"
+	NoSockets     Reason = "no-sockets"
+	Seen          Reason = "seen"
+	EndpointMatch Reason = "endpoint"
+	NoEndpoint    Reason = "no-endpoint"
+)
+
+// RootSet is a set of roots.
+type RootSet uint8
+
+// Has reports whether r is in the set.
+func (s RootSet) Has(r Root) bool { return s&(1<<r) != 0 }
+
+func (s RootSet) with(r Root) RootSet { return s | 1<<r }
+
+// Decision is the answer to a request. Rule is the rule that decided, nil when
+// none speaks of it. While slots are not bound, Depends names those whose binding
+// could turn the answer; Allow then holds for every binding that keeps the path
+// out of them.
+type Decision struct {
+	Allow   bool
+	Reason  Reason
+	Rule    Rule
+	Depends RootSet
+}
+
+// Decide is the meaning of a policy: the one answer that every artifact must give
+// or tighten. For many requests, make a Decider once.
+func Decide(p *Policy, r Request) Decision { return NewDecider(p).Decide(r) }
+
+// Decider answers requests for one policy. It is safe for concurrent use and
+// does not allocate.
+type Decider struct {
+	files     map[Path]*FileRule
+	execute   map[Path]*ExecuteRule
+	below     map[Path]bool // something named lies strictly below (execute rules too)
+	readable  map[Path]bool // something readable lies strictly below
+	unix      UnixRule
+	exact     map[string][]*Endpoint
+	one, many map[string][]*Endpoint
+	addrs     []*Endpoint
+	levels    [numRoots]uint8 // by root: the set of levels its rules give, as bits
+	runs      [numRoots]bool  // by root: has an execute rule
+}
+
+// NewDecider indexes p; it keeps no reference to later changes of p's lists.
+func NewDecider(p *Policy) *Decider {
+	d := &Decider{
+		files: map[Path]*FileRule{}, execute: map[Path]*ExecuteRule{},
+		below: map[Path]bool{}, readable: map[Path]bool{}, unix: p.Unix,
+		exact: map[string][]*Endpoint{}, one: map[string][]*Endpoint{}, many: map[string][]*Endpoint{},
+	}
+	for i := range p.Files {
+		d.addFile(&p.Files[i])
+	}
+	for i := range p.Execute {
+		r := &p.Execute[i]
+		d.execute[r.Path] = r
+		d.markAbove(r.Path, d.below)
+		if !inSystemTree(r.Path) {
+			d.runs[r.Path.root] = true
+		}
+	}
+	for i := range p.Endpoints {
+		d.addEndpoint(&p.Endpoints[i])
+	}
+	return d
+}
+
+func (d *Decider) addFile(r *FileRule) {
+	// The configuration's carve-out counts only once it is bound: left out, it is
+	// as if unsaid.
+	if r.Path.root == Config {
+		return
+	}
+	d.files[r.Path] = r
+	d.markAbove(r.Path, d.below)
+	if r.Level >= Read {
+		d.markAbove(r.Path, d.readable)
+	}
+	// A rule inside a system tree never covers what a slot is bound to.
+	if !inSystemTree(r.Path) || r.Path.IsRoot() && !r.Only {
+		d.levels[r.Path.root] |= 1 << r.Level
+	}
+}
+
+func (d *Decider) markAbove(p Path, set map[Path]bool) {
+	for q, ok := p.Parent(); ok && !set[q]; q, ok = q.Parent() {
+		set[q] = true
+	}
+}
+
+// Decide answers one request.
+func (d *Decider) Decide(r Request) Decision {
+	switch r.Kind {
+	case ReadRequest, ListRequest:
+		return d.level(r.Path, Read)
+	case WriteRequest:
+		return d.level(r.Path, Write)
+	case StatRequest:
+		return d.stat(r.Path)
+	case CreateRequest, RemoveRequest:
+		return d.rename(r.Path)
+	case RenameRequest:
+		return both(d.rename(r.Path), d.rename(r.To))
+	case LinkRequest:
+		return both(d.level(r.Path, Write), d.rename(r.To))
+	case ExecuteRequest:
+		return d.run(r.Path)
+	case ConnectUnixRequest:
+		return d.connectUnix(r.Path)
+	case ConnectRequest:
+		return d.connect(r)
+	}
+	return Decision{Reason: ByDefault}
+}
+
+// both needs two answers to be yes; the first refusal speaks.
+func both(a, b Decision) Decision {
+	if !a.Allow {
+		b = a
+	}
+	b.Depends |= a.Depends
+	return b
+}
+
+// lookup is the longest rule of p's own root that covers p.
+func (d *Decider) lookup(p Path) *FileRule {
+	for q, ok := p, true; ok; q, ok = q.Parent() {
+		if r := d.files[q]; r != nil && (!r.Only || q == p) {
+			return r
+		}
+	}
+	return nil
+}
+
+// fallback is what decides p when no rule of its own root does: a rule for all of
+// "/", which covers whatever a slot is bound to.
+func (d *Decider) fallback(p Path) *FileRule {
+	if p.root == Host {
+		return nil
+	}
+	if r := d.files[Path{}]; r != nil && !r.Only {
+		return r
+	}
+	return nil
+}
+
+// levelAt is the level p has and the rule that gives it, nil for the default.
+func (d *Decider) levelAt(p Path) (Level, *FileRule) {
+	r := d.lookup(p)
+	if r == nil {
+		r = d.fallback(p)
+	}
+	if r == nil {
+		return Deny, nil
+	}
+	return r.Level, r
+}
+
+// level decides whether p has at least the level want.
+func (d *Decider) level(p Path, want Level) Decision {
+	have, rule := d.levelAt(p)
+	out := Decision{Allow: have >= want, Reason: ByDefault}
+	if rule != nil {
+		out.Reason, out.Rule = ByLevel, rule
+	}
+	out.Depends = d.depends(p, out.Allow, func(s Root) bool { return d.gives(s, out.Allow, want) })
+	return out
+}
+
+// gives reports whether some rule of root s would turn the answer allow about
+// level want.
+func (d *Decider) gives(s Root, allow bool, want Level) bool {
+	for l := Deny; l <= Write; l++ {
+		if d.levels[s]&(1<<l) != 0 && (l >= want) != allow {
+			return true
+		}
+	}
+	return false
+}
+
+// depends lists the roots that could turn an answer about p, given what each
+// root could do: a later root's rules win wherever its slot is bound around p; an
+// earlier root's count when p's own root says nothing.
+func (d *Decider) depends(p Path, allow bool, turns func(Root) bool) RootSet {
+	var out RootSet
+	if !inSystemTree(p) {
+		for s := p.root + 1; int(s) < numRoots; s++ {
+			if turns(s) {
+				out = out.with(s)
+			}
+		}
+	}
+	if p.root == Host || d.lookup(p) != nil {
+		return out
+	}
+	for s := Host; s < p.root; s++ {
+		if turns(s) {
+			out = out.with(p.root)
+		}
+	}
+	return out
+}
+
+// stat is allowed for what is readable, what a readable directory shows, and
+// what leads to something readable.
+func (d *Decider) stat(p Path) Decision {
+	out := d.level(p, Read)
+	if out.Allow {
+		return out
+	}
+	if d.readable[p] {
+		out.Allow, out.Reason, out.Depends = true, Seen, 0
+		return out
+	}
+	parent, ok := p.Parent()
+	if !ok {
+		return out
+	}
+	// A directory opened by only() shows the names in it and nothing of their nodes.
+	if have, rule := d.levelAt(parent); have >= Read && !rule.Only {
+		out.Allow, out.Reason, out.Rule = true, Seen, rule
+	}
+	return out
+}
+
+// rename decides about a name: it needs write, and nothing may hold it.
+func (d *Decider) rename(p Path) Decision {
+	out := d.level(p, Write)
+	if !out.Allow {
+		return out
+	}
+	if d.held(p) {
+		return Decision{Reason: ByHeld, Rule: out.Rule, Depends: out.Depends}
+	}
+	for s := p.root + 1; int(s) < numRoots && !inSystemTree(p); s++ {
+		if d.levels[s] != 0 || d.runs[s] {
+			out.Depends = out.Depends.with(s)
+		}
+	}
+	return out
+}
+
+// held reports whether a rule names p or, inside a write, something below it.
+func (d *Decider) held(p Path) bool {
+	return d.files[p] != nil || d.execute[p] != nil || d.below[p]
+}
+
+// executes is the rule that lets p start, if it can be read.
+func (d *Decider) executes(p Path) *ExecuteRule {
+	for q, ok := p, true; ok; q, ok = q.Parent() {
+		if r := d.execute[q]; r != nil && (!r.Only || q == p) {
+			return r
+		}
+	}
+	if r := d.execute[Path{}]; r != nil && !r.Only && p.root != Host {
+		return r
+	}
+	return nil
+}
+
+func (d *Decider) run(p Path) Decision {
+	out := d.level(p, Read)
+	if !out.Allow {
+		return out
+	}
+	rule := d.executes(p)
+	if rule != nil {
+		return Decision{Allow: true, Reason: ByExecute, Rule: rule, Depends: out.Depends}
+	}
+	out.Allow, out.Reason = false, NotExecutable
+	out.Depends |= d.depends(p, false, func(s Root) bool { return d.runs[s] })
+	return out
+}
+
+func (d *Decider) connectUnix(p Path) Decision {
+	if !d.unix.Visible {
+		out := Decision{Reason: NoSockets}
+		if d.unix.Origin != "" {
+			out.Rule = &d.unix
+		}
+		return out
+	}
+	return d.level(p, Read)
+}

@@ -1,0 +1,188 @@
+package ir
+
+import "slices"
+
+// Feature is something a policy may use and every target must answer for
+// (design 5.5). Names are stable: waivers and house rules refer to them.
+type Feature string
+
+// The features of this version.
+const (
+	FeatureRead              Feature = "filesystem.read"
+	FeatureWrite             Feature = "filesystem.write"
+	FeatureDeny              Feature = "filesystem.deny"      // a hole: a deny inside something readable
+	FeatureCarveOut          Feature = "filesystem.carve-out" // a read inside a write
+	FeatureOnly              Feature = "filesystem.only"      // one node, nothing below it
+	FeatureOnlyCarveOut      Feature = "filesystem.only-carve-out"
+	FeatureHeldDirectory     Feature = "filesystem.held-directory" // rename and link across a directory that is held inside a write
+	FeatureProtectedCase     Feature = "filesystem.protected-case" // a protected name may exist under another case
+	FeatureProtectedNonASCII Feature = "filesystem.protected-non-ascii"
+	FeatureRootLink          Feature = "filesystem.root-link" // a path that is a link on that system
+	FeatureExecute           Feature = "filesystem.execute"   // not everything readable may be started
+	FeatureDevices           Feature = "system.devices"
+	FeatureShm               Feature = "system.shm"
+	FeatureTmp               Feature = "filesystem.tmp"
+	FeatureUnixNone          Feature = "network.unix-none"
+	FeatureUnixVisible       Feature = "network.unix-visible"
+	FeatureEndpoint          Feature = "network.endpoint"
+	FeatureEndpointProgram   Feature = "network.endpoint-executables"
+	FeatureLoopback          Feature = "network.loopback" // a loopback of the sandbox's own
+	FeatureEnvironment       Feature = "environment"
+	FeatureTimeout           Feature = "limits.timeout"
+	FeatureCPUTime           Feature = "limits.cpu_time"
+	FeatureOpenFiles         Feature = "limits.open_files"
+	FeatureFileSize          Feature = "limits.file_size"
+	FeatureStdout            Feature = "limits.stdout"
+	FeatureStderr            Feature = "limits.stderr"
+	FeatureServices          Feature = "system.services"
+	FeatureSysctls           Feature = "system.sysctls"
+	FeatureIPC               Feature = "system.ipc"
+	FeatureIOKit             Feature = "system.iokit"
+	FeatureCommand           Feature = "command"
+)
+
+// Features lists every feature, in the order in which tables show them.
+func Features() []Feature {
+	return []Feature{
+		FeatureRead, FeatureWrite, FeatureDeny, FeatureCarveOut, FeatureOnly, FeatureOnlyCarveOut, FeatureHeldDirectory,
+		FeatureProtectedCase, FeatureProtectedNonASCII, FeatureRootLink, FeatureExecute, FeatureTmp, FeatureDevices, FeatureShm,
+		FeatureUnixNone, FeatureUnixVisible, FeatureEndpoint, FeatureEndpointProgram, FeatureLoopback, FeatureEnvironment,
+		FeatureTimeout, FeatureCPUTime, FeatureOpenFiles, FeatureFileSize, FeatureStdout, FeatureStderr,
+		FeatureServices, FeatureSysctls, FeatureIPC, FeatureIOKit, FeatureCommand,
+	}
+}
+
+// Use is one place where a policy uses a feature. What names the path, host or
+// name concerned, for the message.
+type Use struct {
+	Feature Feature
+	Origin  Origin
+	What    string
+}
+
+// Uses lists every feature the policy uses and every place where it does.
+func (p *Policy) Uses() []Use {
+	var out []Use
+	add := func(f Feature, o Origin, what string) { out = append(out, Use{f, o, what}) }
+	d := NewDecider(p)
+	for i := range p.Files {
+		d.fileUses(&p.Files[i], add)
+	}
+	for i := range p.Execute {
+		r := &p.Execute[i]
+		add(FeatureExecute, r.Origin, r.Path.String())
+		if isRootLink(r.Path) {
+			add(FeatureRootLink, r.Origin, r.Path.String())
+		}
+	}
+	if p.Unix.Visible {
+		add(FeatureUnixVisible, p.Unix.Origin, "")
+	} else {
+		add(FeatureUnixNone, p.Unix.Origin, "")
+	}
+	for _, e := range p.Endpoints {
+		add(FeatureEndpoint, e.Origin, e.Host.String())
+		add(FeatureLoopback, e.Origin, e.Host.String())
+		if len(e.Executables) > 0 {
+			add(FeatureEndpointProgram, e.Origin, e.Host.String())
+		}
+	}
+	for _, v := range p.Environment {
+		add(FeatureEnvironment, v.Origin, v.Name)
+	}
+	for _, l := range p.Limits {
+		add(Feature("limits."+string(l.Name)), l.Origin, string(l.Name))
+	}
+	p.System.uses(add)
+	for _, c := range p.Commands {
+		add(FeatureCommand, c.Origin, c.Name)
+	}
+	return out
+}
+
+func (d *Decider) fileUses(r *FileRule, add func(Feature, Origin, string)) {
+	what := r.Path.String()
+	switch r.Backing {
+	case ProcFS:
+		return // the builtin rule: every Linux sandbox has it, macOS has no /proc
+	case DevFS:
+		add(FeatureDevices, r.Origin, what)
+		return
+	case TmpFS:
+		if r.Path.root == Tmp {
+			add(FeatureTmp, r.Origin, what)
+		} else {
+			add(FeatureShm, r.Origin, what)
+		}
+		return
+	}
+	around := d.around(r.Path)
+	protects := false
+	switch {
+	case r.Level == Deny:
+		add(FeatureDeny, r.Origin, what)
+		protects = around != nil && around.Level > Deny
+	case r.Level == Read && around != nil && around.Level == Write:
+		add(FeatureCarveOut, r.Origin, what)
+		protects = true
+		if r.Only {
+			add(FeatureOnlyCarveOut, r.Origin, what)
+		}
+	case r.Level == Read:
+		add(FeatureRead, r.Origin, what)
+	default:
+		add(FeatureWrite, r.Origin, what)
+	}
+	if r.Only {
+		add(FeatureOnly, r.Origin, what)
+	}
+	if around != nil && around.Level == Write {
+		add(FeatureHeldDirectory, r.Origin, what)
+	}
+	if protects {
+		add(FeatureProtectedCase, r.Origin, what)
+		if !isASCII(r.Path.rel) {
+			add(FeatureProtectedNonASCII, r.Origin, what)
+		}
+	}
+	if isRootLink(r.Path) {
+		add(FeatureRootLink, r.Origin, what)
+	}
+}
+
+// around is the rule that would decide p if p had none of its own.
+func (d *Decider) around(p Path) *FileRule {
+	parent, ok := p.Parent()
+	if !ok {
+		return d.fallback(p)
+	}
+	for q, ok := parent, true; ok; q, ok = q.Parent() {
+		if r := d.files[q]; r != nil && !r.Only {
+			return r
+		}
+	}
+	return d.fallback(p)
+}
+
+func isASCII(s string) bool {
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c >= 0x80 })
+}
+
+// rootLinks are paths that macOS keeps as links to /private/… (system.sb of
+// macOS 10.15 names them).
+var rootLinks = []Path{MustPath("/tmp"), MustPath("/var"), MustPath("/etc")}
+
+func isRootLink(p Path) bool {
+	return slices.ContainsFunc(rootLinks, func(l Path) bool { return l.Covers(p) })
+}
+
+func (s System) uses(add func(Feature, Origin, string)) {
+	for _, list := range []struct {
+		f     Feature
+		names []Name
+	}{{FeatureServices, s.Services}, {FeatureSysctls, s.Sysctls}, {FeatureIPC, s.IPC}, {FeatureIOKit, s.IOKit}} {
+		for _, n := range list.names {
+			add(list.f, n.Origin, n.Name)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package ir
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// Wildcard tells which names a HostPattern stands for.
+type Wildcard uint8
+
+// Exact is the name itself. OneLabel ("*.example.com") is exactly one label more,
+// ManyLabels ("**.example.com") one or more. Neither matches the bare suffix.
+const (
+	Exact Wildcard = iota
+	OneLabel
+	ManyLabels
+)
+
+// HostPattern is the host of an endpoint: a name in canonical form with a
+// wildcard, or an address. Exactly one of Name and Addr is set.
+type HostPattern struct {
+	Wildcard Wildcard
+	Name     string
+	Addr     netip.Addr
+}
+
+// String is the pattern as a policy states it.
+func (h HostPattern) String() string {
+	switch {
+	case h.Addr.IsValid():
+		return h.Addr.String()
+	case h.Wildcard == OneLabel:
+		return "*." + h.Name
+	case h.Wildcard == ManyLabels:
+		return "**." + h.Name
+	}
+	return h.Name
+}
+
+// ErrHostMalformed is wrapped by CanonicalHost for text that is no host name.
+var ErrHostMalformed = errors.New("is not a host name")
+
+// hostProfile is the lookup profile of UTS #46 with the checks of STD 3: lower
+// case, A-labels, label and name lengths.
+var hostProfile = idna.New(
+	idna.MapForLookup(),
+	idna.BidiRule(),
+	idna.VerifyDNSLength(true),
+	idna.StrictDomainName(true),
+	idna.Transitional(false),
+)
+
+// CanonicalHost is name in the one form that hosts are compared in: lower-case
+// A-labels without the trailing dot. Addresses, empty labels, control
+// characters, percent signs and everything else that is no host name wrap
+// ErrHostMalformed.
+func CanonicalHost(name string) (string, error) {
+	trimmed := strings.TrimSuffix(name, ".")
+	if _, err := netip.ParseAddr(strings.Trim(trimmed, "[]")); err == nil {
+		return "", fmt.Errorf("%q is an address and %w", name, ErrHostMalformed)
+	}
+	host, err := hostProfile.ToASCII(trimmed)
+	if err != nil || host == "" {
+		return "", fmt.Errorf("%q %w", name, ErrHostMalformed)
+	}
+	// A last label of digits is an address in some resolver's eyes (decimal, octal
+	// and hexadecimal IPv4; WHATWG URL standard, "ends in a number").
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") && strings.Trim(last[2:], "0123456789abcdef") == "" {
+		return "", fmt.Errorf("%q ends in a number and %w", name, ErrHostMalformed)
+	}
+	return host, nil
+}
+
+// Matches reports whether the pattern stands for the canonical name host.
+func (h HostPattern) Matches(host string) bool {
+	if h.Addr.IsValid() {
+		return false
+	}
+	if h.Wildcard == Exact {
+		return host == h.Name
+	}
+	labels, ok := strings.CutSuffix(host, "."+h.Name)
+	return ok && labels != "" && (h.Wildcard == ManyLabels || !strings.Contains(labels, "."))
+}

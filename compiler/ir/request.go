@@ -1,0 +1,158 @@
+package ir
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// RequestKind is the verb of a request (design 5).
+type RequestKind string
+
+// The request words. Write is about contents, mode, owner, times and attributes.
+const (
+	ReadRequest        RequestKind = "read"
+	ListRequest        RequestKind = "list"
+	StatRequest        RequestKind = "stat"
+	WriteRequest       RequestKind = "write"
+	CreateRequest      RequestKind = "create"
+	RemoveRequest      RequestKind = "remove"
+	RenameRequest      RequestKind = "rename"
+	LinkRequest        RequestKind = "link"
+	ExecuteRequest     RequestKind = "execute"
+	ConnectRequest     RequestKind = "connect"
+	ConnectUnixRequest RequestKind = "connect-unix"
+)
+
+// FileRequests lists the words that ask about one path.
+func FileRequests() []RequestKind {
+	return []RequestKind{ReadRequest, ListRequest, StatRequest, WriteRequest, CreateRequest, RemoveRequest, ExecuteRequest, ConnectUnixRequest}
+}
+
+// RequestKinds lists every word.
+func RequestKinds() []RequestKind {
+	return append(FileRequests(), RenameRequest, LinkRequest, ConnectRequest)
+}
+
+// Request is one thing a program in the sandbox may try. Path is what most words
+// ask about; To is the second path of rename and link; Host or Addr, and Port,
+// belong to connect. By is the program that asks, if HasBy.
+type Request struct {
+	Kind   RequestKind
+	Path   Path
+	To     Path
+	Host   string // canonical
+	Addr   netip.Addr
+	Port   uint16
+	By     Path
+	HasBy  bool
+	asText string
+}
+
+// String is the request as a user would type it.
+func (r Request) String() string {
+	var b strings.Builder
+	b.WriteString(string(r.Kind) + " ")
+	switch {
+	case r.Kind == ConnectRequest && r.Addr.IsValid():
+		b.WriteString(netip.AddrPortFrom(r.Addr, r.Port).String())
+	case r.Kind == ConnectRequest:
+		b.WriteString(r.Host + ":" + strconv.Itoa(int(r.Port)))
+	default:
+		b.WriteString(r.Path.String())
+	}
+	if r.Kind == RenameRequest || r.Kind == LinkRequest {
+		b.WriteString(" " + r.To.String())
+	}
+	if r.HasBy {
+		b.WriteString(" by " + r.By.String())
+	}
+	return b.String()
+}
+
+// Value is the request's object as it was written.
+func (r Request) Value() string { return r.asText }
+
+// ParseRequest reads a request from its words: the verb, its one or two objects,
+// and optionally "by" and a program. Paths may begin with ${workspace}, ${home}
+// or ${tmp}.
+func ParseRequest(words []string) (Request, error) {
+	if len(words) == 0 {
+		return Request{}, fmt.Errorf("a request needs a word, one of %s", listKinds())
+	}
+	r := Request{Kind: RequestKind(words[0])}
+	objects := words[1:]
+	if n := len(objects); n >= 2 && objects[n-2] == "by" {
+		by, err := ParsePath(objects[n-1])
+		if err != nil {
+			return Request{}, err
+		}
+		r.By, r.HasBy, objects = by, true, objects[:n-2]
+	}
+	if !slices.Contains(RequestKinds(), r.Kind) {
+		return Request{}, fmt.Errorf("%q is no request; write one of %s", words[0], listKinds())
+	}
+	want := 1
+	if r.Kind == RenameRequest || r.Kind == LinkRequest {
+		want = 2
+	}
+	if len(objects) != want {
+		return Request{}, fmt.Errorf("%s wants %d object(s), not %d", r.Kind, want, len(objects))
+	}
+	r.asText = strings.Join(objects, " ")
+	return parseObjects(r, objects)
+}
+
+func parseObjects(r Request, objects []string) (Request, error) {
+	if r.Kind == ConnectRequest {
+		return parseAuthority(r, objects[0])
+	}
+	if r.HasBy {
+		return Request{}, fmt.Errorf("%s takes no program; only connect does", r.Kind)
+	}
+	var err error
+	if r.Path, err = ParsePath(objects[0]); err != nil {
+		return Request{}, err
+	}
+	if len(objects) == 2 {
+		if r.To, err = ParsePath(objects[1]); err != nil {
+			return Request{}, err
+		}
+	}
+	return r, nil
+}
+
+// parseAuthority reads HOST:PORT; an IPv6 address stands in brackets (RFC 3986,
+// section 3.2.2).
+func parseAuthority(r Request, text string) (Request, error) {
+	colon := strings.LastIndexByte(text, ':')
+	if colon < 0 {
+		return Request{}, fmt.Errorf("%q wants a port, as in %s:443", text, text)
+	}
+	port, err := strconv.ParseUint(text[colon+1:], 10, 16)
+	if err != nil || port == 0 || strconv.FormatUint(port, 10) != text[colon+1:] {
+		return Request{}, fmt.Errorf("%q has no port from 1 to 65535", text)
+	}
+	r.Port = uint16(port)
+	host := text[:colon]
+	if bracketed, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(bracketed, "]")
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		r.Addr = addr.Unmap()
+		return r, nil
+	}
+	r.Host, err = CanonicalHost(host)
+	return r, err
+}
+
+func listKinds() string {
+	kinds := RequestKinds()
+	words := make([]string, len(kinds))
+	for i, k := range kinds {
+		words[i] = string(k)
+	}
+	return strings.Join(words, ", ")
+}

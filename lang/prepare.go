@@ -1,0 +1,285 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/obspc/obspc/lang/diag"
+)
+
+// place is where an expression stands, as far as wording depends on it.
+type place int
+
+const (
+	elsewhere place = iota
+	inPaths         // a list of paths, executables or executable
+	constant        // a default: neither names nor calls
+)
+
+// preparer walks one expression before it is evaluated: it reports what needs no
+// evaluation to be seen, notes which variables and locals are used, and replaces
+// what must be bounded or must not depend on a slot.
+type preparer struct {
+	p      *parser
+	where  place
+	fors   int
+	scope  []string // names that for expressions introduce
+	faulty bool
+	vars   []string
+	locals []string
+}
+
+func (w *preparer) fault(d diag.Diagnostic) {
+	w.faulty = true
+	w.p.add(d)
+}
+
+func (w *preparer) bounded(e hclsyntax.Expression) bounded {
+	return bounded{w.expr(e), &w.p.bounds}
+}
+
+func (w *preparer) plain(e hclsyntax.Expression) hclsyntax.Expression { return plain{w.bounded(e)} }
+
+// expr is e, ready for evaluation.
+func (w *preparer) expr(e hclsyntax.Expression) hclsyntax.Expression {
+	switch e := e.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		w.literal(e)
+	case *hclsyntax.TemplateExpr:
+		w.template(e)
+	case *hclsyntax.TemplateWrapExpr:
+		e.Wrapped = w.expr(e.Wrapped)
+	case *hclsyntax.ParenthesesExpr:
+		e.Expression = w.expr(e.Expression)
+	case *hclsyntax.ScopeTraversalExpr:
+		w.name(e)
+	case *hclsyntax.RelativeTraversalExpr:
+		e.Source = w.expr(e.Source)
+	case *hclsyntax.FunctionCallExpr:
+		return w.call(e)
+	case *hclsyntax.ConditionalExpr:
+		e.Condition = w.plain(e.Condition)
+		e.TrueResult = w.bounded(e.TrueResult)
+		e.FalseResult = w.bounded(e.FalseResult)
+	case *hclsyntax.IndexExpr:
+		e.Collection, e.Key = w.expr(e.Collection), w.plain(e.Key)
+	case *hclsyntax.TupleConsExpr:
+		for i := range e.Exprs {
+			e.Exprs[i] = w.expr(e.Exprs[i])
+		}
+	case *hclsyntax.ObjectConsExpr:
+		w.object(e)
+	case *hclsyntax.ForExpr:
+		w.forExpr(e)
+	case *hclsyntax.SplatExpr:
+		e.Source = w.bounded(e.Source)
+		e.Each = w.expr(e.Each)
+	case *hclsyntax.BinaryOpExpr:
+		return w.binary(e)
+	case *hclsyntax.UnaryOpExpr:
+		return w.unary(e)
+	case *hclsyntax.AnonSymbolExpr, *hclsyntax.ExprSyntaxError:
+	default: // TemplateJoinExpr is refused by the scan
+		diag.Bug("no case for the expression %T", e)
+	}
+	return e
+}
+
+func (w *preparer) literal(e *hclsyntax.LiteralValueExpr) {
+	if e.Val.Type() == cty.String && strings.Contains(e.Val.AsString(), nul) {
+		w.fault(controlCharacter(at(e.SrcRange), w.where))
+	}
+}
+
+func (w *preparer) template(e *hclsyntax.TemplateExpr) {
+	for i, part := range e.Parts {
+		if lit, ok := part.(*hclsyntax.LiteralValueExpr); ok {
+			w.literal(lit)
+		} else {
+			e.Parts[i] = w.bounded(part)
+		}
+	}
+}
+
+func (w *preparer) object(e *hclsyntax.ObjectConsExpr) {
+	for i, item := range e.Items {
+		key, ok := item.KeyExpr.(*hclsyntax.ObjectConsKeyExpr)
+		if !ok || key.ForceNonLiteral || hcl.ExprAsKeyword(key.Wrapped) == "" {
+			if ok {
+				key.Wrapped = w.expr(key.Wrapped)
+			} else {
+				item.KeyExpr = w.expr(item.KeyExpr)
+			}
+		}
+		e.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: item.KeyExpr, ValueExpr: w.expr(item.ValueExpr)}
+	}
+}
+
+func (w *preparer) forExpr(e *hclsyntax.ForExpr) {
+	e.CollExpr = w.bounded(e.CollExpr)
+	if w.fors++; w.fors > maxForNesting {
+		w.fault(forTooDeep(at(e.OpenRange)))
+		w.fors--
+		return
+	}
+	outer := w.scope
+	for _, name := range []string{e.KeyVar, e.ValVar} {
+		if slices.Contains(roots, name) {
+			w.fault(reservedName(at(e.OpenRange), name))
+		}
+		if name != "" {
+			w.scope = append(w.scope, name)
+		}
+	}
+	if e.KeyExpr != nil {
+		e.KeyExpr = w.plain(e.KeyExpr)
+	}
+	e.ValExpr = w.bounded(e.ValExpr)
+	if e.CondExpr != nil {
+		e.CondExpr = w.plain(e.CondExpr)
+	}
+	w.scope = outer
+	w.fors--
+}
+
+func (w *preparer) binary(e *hclsyntax.BinaryOpExpr) hclsyntax.Expression {
+	params := e.Op.Impl.Params()
+	if params[0].Type != cty.Number {
+		e.LHS, e.RHS = w.plain(e.LHS), w.plain(e.RHS)
+		return e
+	}
+	e.LHS, e.RHS = number{plain{w.bounded(e.LHS)}}, number{plain{w.bounded(e.RHS)}}
+	return arithmetic{e}
+}
+
+func (w *preparer) unary(e *hclsyntax.UnaryOpExpr) hclsyntax.Expression {
+	if e.Op != hclsyntax.OpNegate {
+		e.Val = w.plain(e.Val)
+		return e
+	}
+	e.Val = number{plain{w.bounded(e.Val)}}
+	return arithmetic{e}
+}
+
+// roots are the first words of names; for expressions may not take them.
+var roots = append([]string{"var", "local", "template"}, slotNames...)
+
+// name checks a name and notes what it needs.
+func (w *preparer) name(e *hclsyntax.ScopeTraversalExpr) {
+	root := e.Traversal.RootName()
+	if slices.Contains(w.scope, root) {
+		return
+	}
+	r := at(e.SrcRange)
+	if w.where == constant {
+		w.fault(notConstant(r))
+		return
+	}
+	switch {
+	case slices.Contains(slotNames, root):
+	case root == "var":
+		w.vars = w.member(e, w.vars, known(w.p.vars))
+	case root == "local":
+		w.locals = w.member(e, w.locals, known(w.p.locals))
+	case root == "template":
+		w.fault(templateName(r))
+	default:
+		w.fault(unknownName(r, root, append(slices.Clone(w.scope), "var", "local", "workspace", "home", "tmp")))
+	}
+}
+
+// member appends the name after the root, once it is known to be declared.
+func (w *preparer) member(e *hclsyntax.ScopeTraversalExpr, used []string, declared []string) []string {
+	root := e.Traversal.RootName()
+	if len(e.Traversal) < 2 {
+		w.fault(unknownName(at(e.SrcRange), root, nil))
+		return used
+	}
+	step, ok := e.Traversal[1].(hcl.TraverseAttr)
+	if !ok {
+		w.fault(unknownName(at(e.SrcRange), root, nil))
+		return used
+	}
+	if !slices.Contains(declared, step.Name) {
+		var full []string
+		for _, d := range declared {
+			full = append(full, root+"."+d)
+		}
+		w.fault(unknownName(at(e.SrcRange), root+"."+step.Name, full))
+		return used
+	}
+	return append(used, step.Name)
+}
+
+// known are the keys of m.
+func known[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	return names
+}
+
+func controlCharacter(r diag.Range, where place) diag.Diagnostic {
+	code := "control-character"
+	if where == inPaths {
+		code = "path-control-character"
+	}
+	return diag.Diagnostic{
+		Code:    code,
+		At:      r,
+		Message: "a NUL character stands in a string",
+		Help:    "remove it; slots are written by name, as in ${workspace}",
+	}
+}
+
+func unknownName(r diag.Range, name string, candidates []string) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Code:    "unknown-name",
+		At:      r,
+		Message: fmt.Sprintf("nothing is called %s here", name),
+		Help:    didYouMean(name, candidates),
+	}
+	switch {
+	case candidates == nil && (name == "var" || name == "local"):
+		d.Message = fmt.Sprintf("%s is not a value by itself", name)
+		d.Help = fmt.Sprintf("write %s.NAME", name)
+	case len(candidates) == 0 && strings.HasPrefix(name, "var."):
+		d.Help = fmt.Sprintf("declare it: variable %q { type = string }", strings.TrimPrefix(name, "var."))
+	case len(candidates) == 0:
+		d.Help = fmt.Sprintf("declare it in a locals block: %s = …", strings.TrimPrefix(name, "local."))
+	}
+	return d
+}
+
+func templateName(r diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "unknown-name",
+		At:      r,
+		Message: "a template is no value",
+		Help:    "template.NAME stands as an element of extends, and nowhere else",
+	}
+}
+
+func reservedName(r diag.Range, name string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "reserved-name",
+		At:      r,
+		Message: fmt.Sprintf("a for expression calls its element %s, which already means something", name),
+		Help:    "choose another name",
+	}
+}
+
+func notConstant(r diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "not-constant",
+		At:      r,
+		Message: "the value of a variable is computed from something else",
+		Help:    "write it out; compute in locals",
+	}
+}

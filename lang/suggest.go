@@ -1,0 +1,79 @@
+package lang
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// nearest is the candidate that a reader would take given for a slip of, or "".
+// Ties go to the first in alphabetical order, so the answer never depends on the
+// order of a map.
+func nearest(given string, candidates []string) string {
+	limit := min(2, max(1, len(given)/3))
+	best, name := limit+1, ""
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
+		if abs(len(c)-len(given)) > limit {
+			continue
+		}
+		if d := distance(given, c); d < best {
+			best, name = d, c
+		}
+	}
+	return name
+}
+
+// didYouMean is a line of help: the nearest candidate, or all of them.
+func didYouMean(given string, candidates []string) string {
+	if n := nearest(given, candidates); n != "" {
+		return "did you mean " + n + "?"
+	}
+	if len(candidates) == 0 {
+		return "remove it"
+	}
+	sorted := slices.Sorted(slices.Values(candidates))
+	if len(sorted) > 12 {
+		return "remove it; docs/language.md lists what may stand here"
+	}
+	return "known here: " + strings.Join(sorted, ", ")
+}
+
+// distance is the number of letters to insert, drop, change or swap with a
+// neighbour (the optimal string alignment distance), over bytes.
+func distance(a, b string) int {
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// quoted is a user's string for a message: quoted, control characters escaped,
+// long ones cut.
+func quoted(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return strconv.Quote(s)
+	}
+	cut := most
+	for cut > 0 && s[cut]&0xC0 == 0x80 { // not inside a character
+		cut--
+	}
+	return strconv.Quote(s[:cut]) + "…"
+}
