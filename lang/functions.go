@@ -3,7 +3,6 @@ package lang
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -204,28 +203,4 @@ func notYet(r diag.Range, what string) diag.Diagnostic {
 
 func badArgument(r diag.Range, message, help string) *diag.Diagnostic {
 	return &diag.Diagnostic{Code: "wrong-arguments", At: r, Message: message, Help: help}
-}
-
-// stringOf is an argument that has been checked to be an unmarked string.
-func stringOf(v cty.Value) string { return v.AsString() }
-
-// joined is the separator between the strings of a list, holes and marks kept.
-func joined(c *call, args []cty.Value) (cty.Value, *diag.Diagnostic) {
-	sep, marks := args[0].Unmark()
-	all := []cty.ValueMarks{marks}
-	var parts []string
-	for _, l := range args[1:] {
-		for _, e := range l.AsValueSlice() {
-			s, ok := convertTo(e, text)
-			if !ok {
-				d := wrongType(c.argument(1), "an element that join joins", "a string", e)
-				return cty.NilVal, &d
-			}
-			s, m := s.Unmark()
-			all = append(all, m)
-			parts = append(parts, s.AsString())
-		}
-	}
-	c.p.bounds.spend(len(sep.AsString()) / 8 * len(parts))
-	return cty.StringVal(strings.Join(parts, sep.AsString())).WithMarks(all...), nil
 }

@@ -46,6 +46,8 @@ func Parse(src Sources, opts Options) (*Config, diag.List) {
 		vars:   map[string]*variable{},
 		locals: map[string]*local{},
 		bounds: bounds{left: workLimit},
+
+		formIndex: map[Field]int{},
 	}
 	for _, step := range steps {
 		step.run(p)
@@ -71,7 +73,8 @@ type parser struct {
 	bodies    []*hclsyntax.Block // policies and templates, in source order
 	bounds    bounds
 	forms     []Field // every call of an argument form, by the number in its hole
-	elements  int     // list elements decoded so far
+	formIndex map[Field]int
+	elements  int // list elements decoded so far
 }
 
 // add collects a finding.

@@ -1,0 +1,53 @@
+package lang
+
+// inventory is what may stand in a block. Attributes and blocks are enforced by
+// this version; later are words of the language that it refuses as not-yet.
+// Anything else is unknown.
+type inventory struct {
+	named      bool // one label follows the block's type
+	free       bool // attributes have names of the user's own
+	attributes []string
+	blocks     []string
+	later      []string
+}
+
+// inventories is the whole language, by the type of block; "file" is a source
+// file.
+var inventories = map[string]inventory{
+	"file":     {blocks: []string{"variable", "locals", "policy", "template"}},
+	"variable": {named: true, attributes: []string{"type", "default", "description"}},
+	"locals":   {free: true},
+	"policy": {named: true,
+		attributes: []string{"version", "description", "extends", "targets", "workspace"},
+		blocks:     []string{"filesystem", "network", "environment", "limits", "system", "command", "waive"},
+		later:      []string{"syscalls"}},
+	"template": {named: true,
+		attributes: []string{"description", "extends", "workspace"},
+		blocks:     []string{"filesystem", "network", "environment", "limits", "system", "command", "waive"},
+		later:      []string{"syscalls"}},
+	"filesystem": {attributes: []string{"read", "write", "deny", "execute"}},
+	"network": {
+		attributes: []string{"unix"},
+		blocks:     []string{"endpoint"},
+		later:      []string{"loopback", "deny"}},
+	"endpoint": {named: true,
+		attributes: []string{"host", "address", "ports", "executables"},
+		later:      []string{"addresses", "protocol", "allow", "deny", "for_each"}},
+	"environment": {free: true},
+	"limits": {
+		attributes: []string{"timeout", "stdout", "stderr", "open_files", "file_size", "cpu_time"},
+		later:      []string{"memory", "processes", "tmp_size", "workspace_size"}},
+	"system": {
+		attributes: []string{"devices", "shm", "services", "sysctls", "ipc", "iokit"},
+		later:      []string{"proc"}},
+	"command": {named: true,
+		attributes: []string{"executable", "sha256", "arguments"},
+		blocks:     []string{"result"},
+		later:      []string{"stdin", "input", "output", "for_each"}},
+	"result":     {named: true, blocks: []string{"integer", "identifier", "boolean", "enum"}},
+	"integer":    {named: true, attributes: []string{"minimum", "maximum"}},
+	"identifier": {named: true, attributes: []string{"max_bytes"}},
+	"boolean":    {named: true},
+	"enum":       {named: true, attributes: []string{"values"}},
+	"waive":      {named: true, attributes: []string{"features", "reason"}},
+}
