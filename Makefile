@@ -1,0 +1,29 @@
+# A fresh machine needs Go 1.26, git and make; the targets install the rest.
+GO       ?= go
+VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS   = -s -w -buildid= -X github.com/obspc/obspc/verify/release.Version=$(VERSION)
+export CGO_ENABLED = 0
+
+.PHONY: build demo test soak lint clean
+
+build: ## both programs, static, into bin/
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/obspc ./cmd/obsrun
+
+demo: ## the main job on the embedded demo policies, start to end
+	scripts/need bubblewrap
+	@$(MAKE) --no-print-directory build
+	$(GO) run ./cmd/obspc-demo -bin bin
+
+test: ## the whole suite, live sandbox tests included
+	scripts/need bubblewrap
+	$(GO) test ./...
+
+soak: ## what is too long for every change: longer fuzzing
+	scripts/need bubblewrap
+	scripts/soak
+
+lint: ## what a reviewer would ask first
+	scripts/lint
+
+clean:
+	rm -rf bin

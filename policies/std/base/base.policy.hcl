@@ -1,0 +1,67 @@
+# What an ordinary dynamically linked program needs before it does anything of
+# its own. base.md beside this file gives the reason and the cost of every line.
+template "base" {
+  description = "What a dynamically linked program needs to start"
+
+  filesystem {
+    read = [
+      only("/"),
+
+      # Linux: libraries and programs; merged and unmerged /usr.
+      optional("/usr/bin"), optional("/usr/sbin"), optional("/usr/lib"), optional("/usr/lib32"),
+      optional("/usr/lib64"), optional("/usr/libx32"), optional("/usr/libexec"),
+      optional("/bin"), optional("/sbin"), optional("/lib"), optional("/lib32"), optional("/lib64"), optional("/libx32"),
+
+      # Linux: how the loader and the C library find things. Single files, never all of /etc.
+      optional("/etc/ld.so.cache"), optional("/etc/ld.so.conf"), optional("/etc/ld.so.conf.d"),
+      optional("/etc/ld-musl-x86_64.path"), optional("/etc/ld-musl-aarch64.path"),
+      optional("/etc/alternatives"),
+      optional("/etc/nsswitch.conf"), optional("/etc/passwd"), optional("/etc/group"),
+      optional("/etc/localtime"), optional("/etc/hosts"), optional("/etc/host.conf"), optional("/etc/os-release"),
+      optional("/usr/share/locale"), optional("/usr/share/terminfo"), optional("/usr/share/zoneinfo"),
+
+      # macOS: the loader, its shared cache and the frameworks.
+      optional("/System/Library"), optional("/System/Cryptexes/OS"), optional("/System/Cryptexes/App"),
+      optional("/System/Volumes/Preboot/Cryptexes/OS"), optional("/System/Volumes/Preboot/Cryptexes/App/System"),
+      optional("/Library/Apple/System"), optional("/Library/Apple/usr/lib"), optional("/usr/share/icu"),
+      optional("/private/var/db/dyld"), optional("/private/var/db/timezone"), optional("/private/var/select/sh"),
+    ]
+    write = [tmp]
+
+    # The program a dynamic executable names as its interpreter. Starting the
+    # loader with a readable file runs that file's code: see docs/language.md.
+    execute = [
+      optional("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), optional("/usr/lib64/ld-linux-x86-64.so.2"),
+      optional("/usr/lib/ld-linux-x86-64.so.2"), optional("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"),
+      optional("/lib64/ld-linux-x86-64.so.2"),
+      optional("/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"), optional("/usr/lib/ld-linux-aarch64.so.1"),
+      optional("/usr/lib64/ld-linux-aarch64.so.1"), optional("/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"),
+      optional("/lib64/ld-linux-aarch64.so.1"), optional("/lib/ld-linux-aarch64.so.1"),
+      optional("/lib/ld-musl-x86_64.so.1"), optional("/usr/lib/ld-musl-x86_64.so.1"),
+      optional("/lib/ld-musl-aarch64.so.1"), optional("/usr/lib/ld-musl-aarch64.so.1"),
+      optional("/usr/lib/dyld"),
+    ]
+  }
+
+  system {
+    devices = "minimal"
+    shm     = "64MiB"
+
+    # macOS only.
+    services = [
+      "com.apple.system.opendirectoryd.libinfo", # getpwuid: ssh, git, whoami
+      "com.apple.system.notification_center",
+      "com.apple.system.logger",
+      "com.apple.logd",
+      "com.apple.bsd.dirhelper", # confstr(_CS_DARWIN_USER_TEMP_DIR)
+    ]
+    sysctls = [
+      "hw.activecpu", "hw.byteorder", "hw.cachelinesize", "hw.cpufamily", "hw.cputype", "hw.logicalcpu",
+      "hw.logicalcpu_max", "hw.machine", "hw.memsize", "hw.model", "hw.ncpu", "hw.pagesize", "hw.pagesize_compat",
+      "hw.physicalcpu", "hw.physicalcpu_max", "kern.argmax", "kern.hostname", "kern.maxfilesperproc", "kern.maxproc",
+      "kern.osproductversion", "kern.osrelease", "kern.ostype", "kern.osvariant_status", "kern.osversion",
+      "kern.secure_kernel", "kern.sysv.semmni", "kern.usrstack64", "kern.version", "machdep.cpu.brand_string",
+      "security.mac.lockdown_mode_state", "sysctl.proc_cputype", "vm.loadavg",
+    ]
+  }
+}
