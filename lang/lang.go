@@ -69,6 +69,9 @@ type Config struct {
 	// Variables holds the value each declared variable had, rendered as JSON,
 	// by name; release.json records it.
 	Variables map[string]string
+	// Partial says that something faulty was left out: nothing may be concluded
+	// from what is missing.
+	Partial bool
 }
 
 // Sources are the files of a configuration: name as given (slashes, relative to

@@ -55,6 +55,7 @@ func Parse(src Sources, opts Options) (*Config, diag.List) {
 			break
 		}
 	}
+	p.config.Partial = p.diags.HasErrors()
 	return p.config, p.capped()
 }
 
