@@ -1,0 +1,180 @@
+package seccomp
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Text is the program for people and diffs: one instruction a line, jumps by
+// line number or by the answer they lead to, values with the names they have.
+// The same program has the same text.
+func (p Program) Text() []byte {
+	var b bytes.Buffer
+	arch, calls := p.context()
+	title := string(arch)
+	if title == "" {
+		title = "no known architecture"
+	}
+	fmt.Fprintf(&b, "# seccomp filter, %s, %d instructions\n", title, len(p.code))
+	for i := range p.code {
+		line := fmt.Sprintf("%3d  %s", i, p.line(i))
+		if note := p.note(i, arch, calls[i]); note != "" {
+			line = fmt.Sprintf("%-64s # %s", line, note)
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.Bytes()
+}
+
+// line is instruction i without the names of its values.
+func (p Program) line(i int) string {
+	in := p.code[i]
+	switch in.code {
+	case loadWord:
+		return "load " + wordName(in.k)
+	case andValue:
+		return fmt.Sprintf("and %#x", in.k)
+	case returnAs:
+		return "return " + Action(in.k).String()
+	}
+	op := "=="
+	if in.code == jumpFrom {
+		op = ">="
+	}
+	return fmt.Sprintf("if %s %s then %s, else %s", op, p.value(i), p.place(i, in.jt), p.place(i, in.jf))
+}
+
+// value is the number instruction i compares with: decimal, but for tokens and
+// bits.
+func (p Program) value(i int) string {
+	if k := p.code[i].k; k >= 1<<16 {
+		return fmt.Sprintf("%#x", k)
+	}
+	return fmt.Sprint(p.code[i].k)
+}
+
+// place is where a jump of i leads: an answer, the next line, or a line.
+func (p Program) place(i int, by uint8) string {
+	at := i + 1 + int(by)
+	switch {
+	case p.code[at].code == returnAs:
+		return Action(p.code[at].k).String()
+	case by == 0:
+		return "next"
+	}
+	return fmt.Sprintf("line %d", at)
+}
+
+// wordName names the word at a loadable offset.
+func wordName(offset uint32) string {
+	switch offset {
+	case offNumber:
+		return "number"
+	case offArch:
+		return "architecture"
+	}
+	half := "low"
+	if offset%8 != 0 {
+		half = "high"
+	}
+	return fmt.Sprintf("argument %d, %s word", (offset-offArgs)/8, half)
+}
+
+// context is the architecture the program is for, "" when its comparisons name
+// none or several, and, by instruction, the number of the one call that leads
+// there, -1 when several do.
+func (p Program) context() (Arch, []int64) {
+	const unset, several = -2, -1
+	calls := make([]int64, len(p.code))
+	for i := range calls {
+		calls[i] = unset
+	}
+	var arch Arch
+	named := 0
+	for i, in := range p.code {
+		if calls[i] == unset {
+			calls[i] = several
+		}
+		mark := func(by uint8, call int64) {
+			if at := i + 1 + int(by); calls[at] == unset || calls[at] == call {
+				calls[at] = call
+			} else {
+				calls[at] = several
+			}
+		}
+		switch in.code {
+		case loadWord, andValue:
+			mark(0, calls[i])
+		case jumpEqual, jumpFrom:
+			mark(in.jf, calls[i])
+			if in.code == jumpEqual && p.terms[i].offset == offNumber {
+				mark(in.jt, int64(in.k))
+				continue
+			}
+			mark(in.jt, calls[i])
+			if a, ok := archOf(in.k); ok && p.terms[i].offset == offArch {
+				arch, named = a, named+1
+			}
+		}
+	}
+	if named != 1 {
+		arch = ""
+	}
+	return arch, calls
+}
+
+// note names what instruction i speaks of, as far as the tables know it.
+func (p Program) note(i int, arch Arch, call int64) string {
+	in, t := p.code[i], p.terms[i]
+	name := callName(arch, call)
+	sockets := name == "socket" || name == "socketpair"
+	switch {
+	case in.code == loadWord && sockets && in.k == low(0):
+		return name + ": address family"
+	case in.code == loadWord && sockets && in.k == low(1):
+		return name + ": type"
+	case in.code == andValue && sockets && t.offset == low(1) && in.k == sockTypeMask:
+		return "less SOCK_CLOEXEC, SOCK_NONBLOCK"
+	case in.code == jumpFrom && t.offset == offNumber && in.k == x32Bit && arch == X86_64:
+		return "x32"
+	case in.code != jumpEqual:
+		return ""
+	case t.offset == offArch:
+		a, _ := archOf(in.k)
+		return string(a)
+	case t.offset == offNumber:
+		return callName(arch, int64(in.k))
+	case sockets && t.offset == low(0):
+		return familyName(in.k)
+	case sockets && t == (term{low(1), sockTypeMask}):
+		return typeName(in.k)
+	}
+	return ""
+}
+
+func callName(arch Arch, number int64) string {
+	for _, c := range calls {
+		if arch != "" && int64(c.number(arch)) == number {
+			return c.name
+		}
+	}
+	return ""
+}
+
+func familyName(number uint32) string {
+	for _, f := range families {
+		if f.number == number {
+			return f.name
+		}
+	}
+	return ""
+}
+
+func typeName(number uint32) string {
+	for _, t := range typeNames {
+		if t.number == number {
+			return t.name
+		}
+	}
+	return ""
+}

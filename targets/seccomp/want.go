@@ -1,0 +1,98 @@
+package seccomp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// Want is what a program for the policy has to grant, exactly: the meaning that
+// Grants is compared with, worked out from the tables alone.
+func Want(p *ir.Policy, arch Arch) Summary {
+	s := Summary{Arch: arch}
+	s.Arches = spans([]uint32{arch.audit(), arch.audit() + 1}, func(token uint32) Answer {
+		if token == arch.audit() {
+			return Answer{Mixed: true}
+		}
+		return Answer{Action: KillProcess}
+	})
+	breaks := []uint32{x32Bit}
+	for _, c := range calls {
+		breaks = append(breaks, c.number(arch), c.number(arch)+1)
+	}
+	s.Calls = spans(breaks, func(nr uint32) Answer { return wantCall(arch, nr) })
+	breaks = nil
+	for _, f := range families {
+		breaks = append(breaks, f.number, f.number+1)
+	}
+	for kind := range uint32(sockTypeMask + 1) {
+		s.Socket[kind] = spans(breaks, func(family uint32) Answer { return wantSocket(p, family, kind) })
+		s.Pair[kind] = spans(breaks, func(family uint32) Answer { return wantPair(p, family, kind) })
+	}
+	return s
+}
+
+func wantCall(arch Arch, nr uint32) Answer {
+	if arch == X86_64 && nr >= x32Bit {
+		return Answer{Action: KillProcess}
+	}
+	if nr == numberOf("socket", arch) || nr == numberOf("socketpair", arch) {
+		return Answer{Mixed: true}
+	}
+	for _, r := range fixed {
+		if nr == numberOf(r.call, arch) {
+			return Answer{Action: r.answer}
+		}
+	}
+	return Answer{Action: Allow}
+}
+
+func wantSocket(p *ir.Policy, number, kind uint32) Answer {
+	for _, f := range families {
+		if f.number == number && !slices.Contains(f.except, kind) && (!f.unix || p.Unix.Visible) {
+			return Answer{Action: Allow}
+		}
+	}
+	return Answer{Action: Errno(eafnosupport)}
+}
+
+func wantPair(p *ir.Policy, number, kind uint32) Answer {
+	if number == afUnix && (slices.Contains(pairTypes, kind) || p.Unix.Visible) {
+		return Answer{Action: Allow}
+	}
+	return Answer{Action: Errno(eafnosupport)}
+}
+
+// Differences lists every class of calls that s and want answer differently, for
+// people; empty when they are the same.
+func (s Summary) Differences(want Summary) []string {
+	var out []string
+	compare := func(class string, have, want Spans) {
+		for _, from := range starts(have, want) {
+			if a, b := have.At(from), want.At(from); a != b {
+				out = append(out, fmt.Sprintf("%s: %s from %d on: %s, want %s", s.Arch, class, from, a, b))
+			}
+		}
+	}
+	if s.Arch != want.Arch {
+		return []string{fmt.Sprintf("architecture %s, want %s", s.Arch, want.Arch)}
+	}
+	compare("architecture", s.Arches, want.Arches)
+	compare("call", s.Calls, want.Calls)
+	for kind := range s.Socket {
+		compare(fmt.Sprintf("socket of type %d, family", kind), s.Socket[kind], want.Socket[kind])
+		compare(fmt.Sprintf("socket pair of type %d, family", kind), s.Pair[kind], want.Pair[kind])
+	}
+	return out
+}
+
+// starts is where some span of either begins.
+func starts(a, b Spans) []uint32 {
+	var out []uint32
+	for _, s := range slices.Concat(a, b) {
+		out = append(out, s.From)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
