@@ -45,6 +45,10 @@ var systemTrees = []Path{
 	MustPath("/System"), MustPath("/Library"), MustPath("/Applications"), MustPath("/private/etc"), MustPath("/cores"),
 }
 
+// InSystemTree reports whether p lies in a directory of the system, so that no
+// admissible binding puts a slot at or below it. "/" itself counts.
+func (p Path) InSystemTree() bool { return inSystemTree(p) }
+
 // systemDirs are directories that a slot is never bound to, though it may be
 // bound below them. /tmp is missing: it is where the tmp slot lies on Linux.
 var systemDirs = []Path{
