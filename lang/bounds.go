@@ -95,7 +95,11 @@ func (e arithmetic) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !v.IsKnown() || v.IsNull() || v.Type() != cty.Number {
 		return v, diags
 	}
-	if f := v.AsBigFloat(); f.IsInf() || f.Sign() != 0 && abs(f.MantExp(nil)) > maxNumberBits {
+	f := v.AsBigFloat()
+	if f.IsInf() {
+		return cty.DynamicVal, append(diags, raise(divisionByZero(at(e.Range()))))
+	}
+	if f.Sign() != 0 && abs(f.MantExp(nil)) > maxNumberBits {
 		return cty.DynamicVal, append(diags, raise(numberTooLarge(at(e.Range()))))
 	}
 	return v, diags
@@ -123,6 +127,15 @@ func slotDecides(r diag.Range) diag.Diagnostic {
 		At:      r,
 		Message: "what decides here depends on a slot or a form, whose value is known only when the command runs",
 		Help:    "decide by a variable",
+	}
+}
+
+func divisionByZero(r diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "expression",
+		At:      r,
+		Message: "the operation has no result: it divides by zero",
+		Help:    "check the divisor first",
 	}
 }
 

@@ -183,9 +183,9 @@ func (w *preparer) name(e *hclsyntax.ScopeTraversalExpr) {
 	switch {
 	case slices.Contains(slotNames, root):
 	case root == "var":
-		w.vars = w.member(e, w.vars, known(w.p.vars))
+		w.vars = member(w, e, w.vars, w.p.vars)
 	case root == "local":
-		w.locals = w.member(e, w.locals, known(w.p.locals))
+		w.locals = member(w, e, w.locals, w.p.locals)
 	case root == "template":
 		w.fault(templateName(r))
 	default:
@@ -193,27 +193,23 @@ func (w *preparer) name(e *hclsyntax.ScopeTraversalExpr) {
 	}
 }
 
-// member appends the name after the root, once it is known to be declared.
-func (w *preparer) member(e *hclsyntax.ScopeTraversalExpr, used []string, declared []string) []string {
+// member appends the name after the root to those used, once it is known to be
+// declared.
+func member[V any](w *preparer, e *hclsyntax.ScopeTraversalExpr, used []string, declared map[string]V) []string {
 	root := e.Traversal.RootName()
-	if len(e.Traversal) < 2 {
-		w.fault(unknownName(at(e.SrcRange), root, nil))
+	var step hcl.TraverseAttr
+	if len(e.Traversal) > 1 {
+		step, _ = e.Traversal[1].(hcl.TraverseAttr)
+	}
+	if step.Name == "" {
+		w.fault(noMember(at(e.SrcRange), root))
 		return used
 	}
-	step, ok := e.Traversal[1].(hcl.TraverseAttr)
-	if !ok {
-		w.fault(unknownName(at(e.SrcRange), root, nil))
-		return used
+	if _, ok := declared[step.Name]; ok {
+		return append(used, step.Name)
 	}
-	if !slices.Contains(declared, step.Name) {
-		var full []string
-		for _, d := range declared {
-			full = append(full, root+"."+d)
-		}
-		w.fault(unknownName(at(e.SrcRange), root+"."+step.Name, full))
-		return used
-	}
-	return append(used, step.Name)
+	w.fault(unknownMember(at(e.SrcRange), root, step.Name, known(declared)))
+	return used
 }
 
 // known are the keys of m.
@@ -239,20 +235,34 @@ func controlCharacter(r diag.Range, where place) diag.Diagnostic {
 }
 
 func unknownName(r diag.Range, name string, candidates []string) diag.Diagnostic {
-	d := diag.Diagnostic{
+	return diag.Diagnostic{
 		Code:    "unknown-name",
 		At:      r,
 		Message: fmt.Sprintf("nothing is called %s here", name),
 		Help:    didYouMean(name, candidates),
 	}
-	switch {
-	case candidates == nil && (name == "var" || name == "local"):
-		d.Message = fmt.Sprintf("%s is not a value by itself", name)
-		d.Help = fmt.Sprintf("write %s.NAME", name)
-	case len(candidates) == 0 && strings.HasPrefix(name, "var."):
-		d.Help = fmt.Sprintf("declare it: variable %q { type = string }", strings.TrimPrefix(name, "var."))
-	case len(candidates) == 0:
-		d.Help = fmt.Sprintf("declare it in a locals block: %s = …", strings.TrimPrefix(name, "local."))
+}
+
+func noMember(r diag.Range, root string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "unknown-name",
+		At:      r,
+		Message: fmt.Sprintf("%s is not a value by itself", root),
+		Help:    fmt.Sprintf("write %s.NAME", root),
+	}
+}
+
+func unknownMember(r diag.Range, root, name string, declared []string) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Code:    "unknown-name",
+		At:      r,
+		Message: fmt.Sprintf("nothing is called %s.%s here", root, name),
+		Help:    fmt.Sprintf("declare it in a locals block: %s = …", name),
+	}
+	if n := nearest(name, declared); n != "" {
+		d.Help = fmt.Sprintf("did you mean %s.%s?", root, n)
+	} else if root == "var" {
+		d.Help = fmt.Sprintf("declare it: variable %q { type = string }", name)
 	}
 	return d
 }

@@ -54,6 +54,7 @@ type scanner struct {
 	before    hclsyntax.TokenType
 	found     map[string]bool
 	diags     diag.List
+	stop      bool // past a limit of depth the count means nothing
 }
 
 // scan reports what would make parsing or evaluation of these tokens run away.
@@ -66,6 +67,9 @@ func scan(tokens hclsyntax.Tokens) diag.List {
 	for _, t := range tokens {
 		s.token(t)
 		s.before = t.Type
+		if s.stop {
+			break
+		}
 	}
 	return s.diags
 }
@@ -117,6 +121,7 @@ func (s *scanner) open(t hclsyntax.Token) {
 	s.levels = append(s.levels, level{body: body})
 	if len(s.levels)-1 > maxNesting {
 		s.report(nestingTooDeep(at(t.Range)))
+		s.stop = true
 	}
 }
 
@@ -140,6 +145,7 @@ func (s *scanner) operator(t hclsyntax.Token) {
 	s.operators++
 	if s.operators > maxOperators {
 		s.report(expressionTooLong(at(t.Range)))
+		s.stop = true
 	}
 }
 
