@@ -21,6 +21,9 @@ type block struct {
 	name   String // its label; zero when there is none
 	attrs  map[string]*hclsyntax.Attribute
 	blocks []*hclsyntax.Block
+	// repeats tells that for_each stands here, which is not-yet: what uses each
+	// would be reported again.
+	repeats bool
 }
 
 // open sorts what stands in b.
@@ -56,6 +59,7 @@ func (b *block) fill(body *hclsyntax.Body) {
 			b.attrs[a.Name] = a
 		case slices.Contains(inv.later, a.Name):
 			b.p.add(notYet(at(a.NameRange), b.kind+"."+a.Name))
+			b.repeats = b.repeats || a.Name == "for_each"
 		default:
 			b.p.add(unknownAttribute(at(a.NameRange), a.Name, b.kind))
 		}

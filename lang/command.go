@@ -12,6 +12,9 @@ func (b *block) decodeCommands(out *Body) {
 		c := b.p.open(hb)
 		c.checkName(identifierName, identifierHelp)
 		taken.take("command", c.name)
+		if c.repeats {
+			continue
+		}
 		out.Commands = append(out.Commands, c.command())
 	}
 }

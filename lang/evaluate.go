@@ -24,10 +24,12 @@ func (p *parser) evaluate(e hclsyntax.Expression, where place) (cty.Value, bool)
 	}
 	ctx, ok := p.context(w)
 	if !ok {
+		p.faults++
 		return cty.NilVal, false
 	}
 	v, diags, ok := p.run(ready, ctx)
 	if !ok {
+		p.faults++
 		return cty.NilVal, false
 	}
 	if diags.HasErrors() {

@@ -78,10 +78,13 @@ type Config struct {
 // the configuration) to bytes as read.
 type Sources map[string][]byte
 
-// Body is a policy or a template. An absent attribute has a zero Range; an
-// absent list is nil, an empty one is not.
+// Body is a policy or a template. An absent attribute has a zero Range, and so
+// has one that was refused; an absent list is nil, an empty one is not.
 type Body struct {
-	Template    bool
+	Template bool
+	// Partial tells that something in the body was refused, so that what is
+	// absent may have been written: nothing may be concluded from it.
+	Partial     bool
 	Name        String
 	Range       diag.Range // the block's header
 	Version     Integer

@@ -117,7 +117,7 @@ func localCycle(way []*local, back *local) diag.Diagnostic {
 	var chain []string
 	for i, l := range way {
 		if i < 8 {
-			chain = append(chain, "local."+l.name.Value)
+			chain = append(chain, "local."+short(l.name.Value))
 			if i > 0 {
 				d.Related = append(d.Related, diag.Related{At: l.name.Range, Message: "which uses this"})
 			}
@@ -126,6 +126,6 @@ func localCycle(way []*local, back *local) diag.Diagnostic {
 	if len(way) > 8 {
 		chain = append(chain, "…")
 	}
-	d.Message = fmt.Sprintf("locals use each other in a circle: %s", strings.Join(append(chain, "local."+back.name.Value), " → "))
+	d.Message = fmt.Sprintf("locals use each other in a circle: %s", strings.Join(append(chain, "local."+short(back.name.Value)), " → "))
 	return d
 }

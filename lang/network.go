@@ -20,6 +20,9 @@ func (b *block) decodeNetwork(out *Body) {
 		e := b.p.open(hb)
 		e.checkName(identifierName, identifierHelp)
 		taken.take("endpoint", e.name)
+		if e.repeats {
+			continue
+		}
 		out.Network.Endpoints = append(out.Network.Endpoints, e.endpoint())
 	}
 }

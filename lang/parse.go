@@ -76,10 +76,14 @@ type parser struct {
 	forms     []Field // every call of an argument form, by the number in its hole
 	formIndex map[Field]int
 	elements  int // list elements decoded so far
+	faults    int // findings, and uses of what was found faulty elsewhere
 }
 
 // add collects a finding.
-func (p *parser) add(d ...diag.Diagnostic) { p.diags.Add(d...) }
+func (p *parser) add(d ...diag.Diagnostic) {
+	p.faults += len(d)
+	p.diags.Add(d...)
+}
 
 // maxFindings is how many findings one Parse hands out: a generated file with
 // one mistake on every line should not cost more than the file itself.

@@ -12,12 +12,14 @@ import (
 	"github.com/obspc/obspc/lang/diag"
 )
 
-// Targets are the names that targets and waive know.
-var Targets = []string{"bwrap", "seatbelt"}
+// targetNames are what targets and waive know.
+var targetNames = []string{"bwrap", "seatbelt"}
 
 func (p *parser) decodeAll() {
 	for _, b := range p.bodies {
+		before := p.faults
 		body := p.decodeBody(b)
+		body.Partial = p.faults > before
 		if body.Template {
 			p.config.Templates = append(p.config.Templates, body)
 		} else {
@@ -84,8 +86,8 @@ func (b *block) targets() []String {
 	out := []String{}
 	taken := b.p.names()
 	for _, t := range all {
-		if !slices.Contains(Targets, t.Value) {
-			b.p.add(unknownValue(t, "a target", Targets))
+		if !slices.Contains(targetNames, t.Value) {
+			b.p.add(unknownValue(t, "a target", targetNames))
 			continue
 		}
 		taken.take("target", t)
@@ -172,7 +174,7 @@ func (b *block) environment() []Variable {
 		if !ok {
 			continue
 		}
-		if t, ok := b.p.text(item{v, at(a.Expr.Range())}, name.Value, false); ok {
+		if t, ok := b.p.text(item{v, at(a.Expr.Range())}, short(name.Value), false); ok {
 			out = append(out, Variable{name, t})
 		}
 	}
@@ -214,8 +216,8 @@ func (b *block) decodeWaives(out *Body) {
 	for _, hb := range b.all("waive") {
 		w := b.p.open(hb)
 		taken.take("waive", w.name)
-		if !w.name.Range.IsZero() && !slices.Contains(Targets, w.name.Value) {
-			b.p.add(unknownValue(w.name, "a target", Targets))
+		if !w.name.Range.IsZero() && !slices.Contains(targetNames, w.name.Value) {
+			b.p.add(unknownValue(w.name, "a target", targetNames))
 		}
 		waive := &Waive{Target: w.name, Range: w.header, Features: w.strs("features"), Reason: w.str("reason")}
 		if _, ok := w.attrs["features"]; !ok {
@@ -272,7 +274,7 @@ func loaderVariable(name String) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    "environment-loader-variable",
 		At:      name.Range,
-		Message: fmt.Sprintf("%s tells the dynamic loader what code to run", name.Value),
+		Message: fmt.Sprintf("%s tells the dynamic loader what code to run", short(name.Value)),
 		Help:    "remove it: LD_* and DYLD_* variables are never passed on",
 	}
 }

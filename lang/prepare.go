@@ -238,7 +238,7 @@ func unknownName(r diag.Range, name string, candidates []string) diag.Diagnostic
 	return diag.Diagnostic{
 		Code:    "unknown-name",
 		At:      r,
-		Message: fmt.Sprintf("nothing is called %s here", name),
+		Message: fmt.Sprintf("nothing is called %s here", short(name)),
 		Help:    didYouMean(name, candidates),
 	}
 }
@@ -256,13 +256,13 @@ func unknownMember(r diag.Range, root, name string, declared []string) diag.Diag
 	d := diag.Diagnostic{
 		Code:    "unknown-name",
 		At:      r,
-		Message: fmt.Sprintf("nothing is called %s.%s here", root, name),
-		Help:    fmt.Sprintf("declare it in a locals block: %s = …", name),
+		Message: fmt.Sprintf("nothing is called %s.%s here", root, short(name)),
+		Help:    fmt.Sprintf("declare it in a locals block: %s = …", short(name)),
 	}
 	if n := nearest(name, declared); n != "" {
 		d.Help = fmt.Sprintf("did you mean %s.%s?", root, n)
 	} else if root == "var" {
-		d.Help = fmt.Sprintf("declare it: variable %q { type = string }", name)
+		d.Help = fmt.Sprintf("declare it: variable %s { type = string }", quoted(name))
 	}
 	return d
 }
@@ -280,7 +280,7 @@ func reservedName(r diag.Range, name string) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    "reserved-name",
 		At:      r,
-		Message: fmt.Sprintf("a for expression calls its element %s, which already means something", name),
+		Message: fmt.Sprintf("a for expression calls its element %s, which already means something", short(name)),
 		Help:    "choose another name",
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/obspc/obspc/lang/diag"
 )
@@ -104,8 +105,11 @@ func (s *scanner) token(t hclsyntax.Token) {
 		s.operator(t)
 	case hclsyntax.TokenNumberLit:
 		s.number(t)
+	case hclsyntax.TokenQuotedLit:
+		s.normal(t)
 	case hclsyntax.TokenStringLit:
 		s.line(t)
+		s.normal(t)
 	case hclsyntax.TokenTemplateControl:
 		s.report(templateDirective(at(t.Range)))
 	}
@@ -160,6 +164,50 @@ func (s *scanner) number(t hclsyntax.Token) {
 	if !smallNumber(string(t.Bytes)) {
 		s.report(numberTooLarge(at(t.Range)))
 	}
+}
+
+// normal reports text that HCL would change without a word: it turns every
+// string into normal form C, also where two literals meet in a template, and a
+// path in another form is another path on Linux.
+func (s *scanner) normal(t hclsyntax.Token) {
+	text := t.Bytes
+	if t.Type == hclsyntax.TokenQuotedLit && bytes.Contains(text, []byte(`\`)) {
+		text = []byte(unescaped(string(text)))
+	}
+	if !normalForm(text) {
+		s.report(notNormalForm(at(t.Range)))
+	}
+}
+
+// normalForm reports whether text is in Unicode normal form C and stays so
+// beside any other such text.
+func normalForm(text []byte) bool {
+	return norm.NFC.IsNormal(text) && (len(text) == 0 || norm.NFC.Properties(text).BoundaryBefore())
+}
+
+// unescaped replaces the \u and \U escapes of a quoted literal; the others stand
+// for ASCII, which no form changes.
+func unescaped(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); {
+		n := 0
+		if s[i] == '\\' && i+1 < len(s) {
+			n = map[byte]int{'u': 4, 'U': 8}[s[i+1]]
+		}
+		if n > 0 && i+2+n <= len(s) {
+			if r, err := strconv.ParseUint(s[i+2:i+2+n], 16, 32); err == nil && r <= utf8.MaxRune {
+				out.WriteRune(rune(r))
+				i += 2 + n
+				continue
+			}
+		}
+		if s[i] == '\\' && i+1 < len(s) {
+			i++ // what is escaped stands for itself or for ASCII
+		}
+		out.WriteByte(s[i])
+		i++
+	}
+	return out.String()
 }
 
 // smallNumber reports whether text has the size of a number that anyone writes;
@@ -233,6 +281,15 @@ func notUTF8(r diag.Range, b byte) diag.Diagnostic {
 		At:      r,
 		Message: fmt.Sprintf("the file is not UTF-8 text: byte 0x%02x cannot stand here", b),
 		Help:    "a policy is a text file in UTF-8; is this the right file?",
+	}
+}
+
+func notNormalForm(r diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "not-normal-form",
+		At:      r,
+		Message: "a string is not in Unicode normal form C: a letter and its accent stand as two characters",
+		Help:    "write them as one character, as keyboards do",
 	}
 }
 

@@ -64,6 +64,14 @@ func distance(a, b string) int {
 
 func abs(n int) int { return max(n, -n) }
 
+// short is a name for a message, cut when it is long.
+func short(name string) string {
+	if q := quoted(name); strings.HasSuffix(q, "…") {
+		return q[1:len(q)-len(`"…`)] + "…"
+	}
+	return name
+}
+
 // quoted is a user's string for a message: quoted, control characters escaped,
 // long ones cut.
 func quoted(s string) string {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -79,7 +80,7 @@ func (b *block) defaultOf(ty cty.Type) (v cty.Value, present, ok bool) {
 	}
 	v, ok = conform(it.value, ty)
 	if !ok {
-		b.p.add(wrongType(it.at, "the default of "+b.name.Value, typeWords(ty), it.value))
+		b.p.add(wrongType(it.at, "the default of "+short(b.name.Value), typeWords(ty), it.value))
 	}
 	return v, true, ok
 }
@@ -168,6 +169,14 @@ func (p *parser) given(name, text string, ty cty.Type) (cty.Value, bool) {
 	r := diag.Range{File: "--var " + name}
 	if strings.Contains(text, nul) {
 		p.add(controlCharacter(r, elsewhere))
+		return cty.NilVal, false
+	}
+	if !normalForm([]byte(text)) {
+		p.add(notNormalForm(r))
+		return cty.NilVal, false
+	}
+	if !utf8.ValidString(text) {
+		p.add(variableNotText(r, name))
 		return cty.NilVal, false
 	}
 	if ty == cty.String || ty == cty.NilType {
@@ -266,7 +275,7 @@ func unknownVariable(name string, declared []string) diag.Diagnostic {
 		Help:    didYouMean(name, declared),
 	}
 	if len(declared) == 0 {
-		d.Help = fmt.Sprintf("declare it: variable %q { type = string }", name)
+		d.Help = fmt.Sprintf("declare it: variable %s { type = string }", quoted(name))
 	}
 	return d
 }
@@ -275,8 +284,8 @@ func variableWithoutValue(r diag.Range, name string) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    "variable-without-value",
 		At:      r,
-		Message: fmt.Sprintf("variable %q has no default and was given no value", name),
-		Help:    fmt.Sprintf("give it one: --var %s=VALUE", name),
+		Message: fmt.Sprintf("variable %s has no default and was given no value", quoted(name)),
+		Help:    fmt.Sprintf("give it one: --var %s=VALUE", short(name)),
 	}
 }
 
@@ -289,11 +298,20 @@ func unknownType(r diag.Range) diag.Diagnostic {
 	}
 }
 
+func variableNotText(r diag.Range, name string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "not-text",
+		At:      r,
+		Message: fmt.Sprintf("the value of variable %s is not UTF-8 text", quoted(name)),
+		Help:    "write it in UTF-8",
+	}
+}
+
 func variableText(r diag.Range, name, text string, ty cty.Type) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Code:    "wrong-type",
 		At:      r,
-		Message: fmt.Sprintf("variable %q is given %s, not %s", name, quoted(text), typeWords(ty)),
+		Message: fmt.Sprintf("variable %s is given %s, not %s", quoted(name), quoted(text), typeWords(ty)),
 		Help:    "write " + typeWords(ty),
 	}
 	switch {
