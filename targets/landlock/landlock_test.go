@@ -1,0 +1,190 @@
+package landlock
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// policy reads statements as a policy would make them: "read /usr",
+// "execute only(/usr/bin/env)", "write optional(${home}/x)".
+func policy(statements ...string) *ir.Policy {
+	p := &ir.Policy{Name: "p", Version: 1, Targets: []ir.Target{ir.Bwrap}}
+	for _, s := range statements {
+		verb, path, _ := strings.Cut(s, " ")
+		path, only := unwrap(path, "only")
+		path, optional := unwrap(path, "optional")
+		at, origin := ir.MustPath(path), ir.Origin("p/"+s)
+		level := map[string]ir.Level{"deny": ir.Deny, "read": ir.Read, "write": ir.Write}[verb]
+		if verb == "execute" {
+			p.Execute = append(p.Execute, ir.ExecuteRule{Path: at, Only: only, Optional: optional, Origin: origin})
+			continue
+		}
+		p.Files = append(p.Files, ir.FileRule{Path: at, Level: level, Only: only, Optional: optional, Origin: origin})
+	}
+	slices.SortFunc(p.Files, func(a, b ir.FileRule) int { return a.Path.Compare(b.Path) })
+	slices.SortFunc(p.Execute, func(a, b ir.ExecuteRule) int { return a.Path.Compare(b.Path) })
+	return p
+}
+
+func unwrap(path, word string) (string, bool) {
+	inner, ok := strings.CutPrefix(path, word+"(")
+	return strings.TrimSuffix(inner, ")"), ok
+}
+
+func TestNeeded(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		policy *ir.Policy
+		want   bool
+	}{
+		{"nothing readable", policy(), false},
+		{"nothing starts", policy("read /usr"), true},
+		{"the same directory", policy("read /usr", "execute /usr"), false},
+		{"a directory above", policy("read /usr/bin", "execute /usr"), false},
+		{"a directory below", policy("read /usr", "execute /usr/bin"), true},
+		{"one node only", policy("read /usr", "execute only(/usr)"), true},
+		{"one node of one node", policy("read only(/bin/sh)", "execute only(/bin/sh)"), false},
+		{"a hole where nothing starts", policy("read /usr/bin", "read /usr", "deny /usr/share", "execute /usr/bin"), true},
+		{"a hole around all that does not start", policy("deny /usr", "read /usr/bin", "execute /usr/bin"), false},
+		{"a window", policy("read /usr", "deny /usr/a", "read /usr/a/b", "execute /usr"), false},
+		{"a rule that may be unsaid", policy("read /usr", "execute optional(/usr)"), true},
+		{"a read that may be unsaid", policy("read /usr", "read optional(/opt)", "execute /usr"), true},
+		{"a slot", policy("read /usr", "write ${workspace}", "execute /usr"), true},
+		{"a slot that starts", policy("write ${workspace}", "execute ${workspace}"), false},
+		{"everything", policy("read /usr", "write ${workspace}", "read ${home}", "execute /"), false},
+		{"all is readable, one slot starts", policy("read /", "execute ${workspace}"), true},
+		{"all is readable and starts", policy("read /", "execute /"), false},
+		{"execution without reading", policy("execute /usr"), false},
+		{"the configuration's carve-out", policy("write ${workspace}", "read optional(${config})", "execute ${workspace}"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := Compile(tt.policy)
+			if r.Needed() != tt.want {
+				t.Errorf("Compile(%s).Needed() = %v, want %v", tt.policy.Text(), r.Needed(), tt.want)
+			}
+			back, err := Parse(r.JSON())
+			if err != nil || !back.Equal(r) {
+				t.Errorf("Parse(%s) = %v, %v, want %v", r.JSON(), back, err, r)
+			}
+			checkAgainstDecide(t, tt.policy, back)
+		})
+	}
+}
+
+// checkAgainstDecide holds the read-back rules to the policy, on each path named
+// and below it: what is readable starts exactly when both say so.
+func checkAgainstDecide(t *testing.T, p *ir.Policy, r *Rules) {
+	t.Helper()
+	d := ir.NewDecider(p)
+	named := namedPaths(p)
+	for at := range named {
+		for _, q := range []ir.Path{at, unnamedBelow(at, named)} {
+			read := d.Decide(ir.Request{Kind: ir.ReadRequest, Path: q}).Allow
+			want := d.Decide(ir.Request{Kind: ir.ExecuteRequest, Path: q}).Allow
+			if got := read && r.Executes(q); got != want {
+				t.Errorf("read and Executes(%s) = %v, Decide says %v", q, got, want)
+			}
+			if write := d.Decide(ir.Request{Kind: ir.CreateRequest, Path: q.Join("new")}).Allow; write && !r.Reparents(q) {
+				t.Errorf("Reparents(%s) = false where names can be made", q)
+			}
+		}
+	}
+}
+
+func TestReparentFollowsWrites(t *testing.T) {
+	p := policy("read /usr", "write ${workspace}", "write optional(${home}/cache)", "write only(/srv/one)", "execute /usr/bin")
+	p.Files = append(p.Files,
+		ir.FileRule{Path: ir.MustPath("/dev/null"), Level: ir.Write, Only: true, Backing: ir.DevFS},
+		ir.FileRule{Path: ir.MustPath("/dev/pts"), Level: ir.Write, Backing: ir.DevFS},
+		ir.FileRule{Path: ir.MustPath("/dev/shm"), Level: ir.Write, Backing: ir.TmpFS, Size: 1})
+	slices.SortFunc(p.Files, func(a, b ir.FileRule) int { return a.Path.Compare(b.Path) })
+	r := Compile(p)
+	var got []string
+	for _, rule := range r.Reparent {
+		got = append(got, rule.Path.String())
+	}
+	if want := []string{"/dev/shm", "${home}/cache", "${workspace}"}; !slices.Equal(got, want) {
+		t.Errorf("Reparent = %q, want %q", got, want)
+	}
+	b := ir.Binding{}.With(ir.Workspace, ir.MustPath("/w"))
+	want := []BoundRule{{"/dev/shm", false, false, ""}, {"/w", false, false, "p/write ${workspace}"}}
+	if got := r.BindReparent(b); !slices.Equal(got, want) {
+		t.Errorf("BindReparent(workspace=/w) = %v, want %v", got, want)
+	}
+}
+
+func TestExecutes(t *testing.T) {
+	r := Compile(policy("read /", "execute /usr/bin", "execute only(/opt/tool)", "execute ${workspace}/bin", "execute optional(/srv)"))
+	for path, want := range map[string]bool{
+		"/usr/bin": true, "/usr/bin/env": true, "/usr/bin/a/b": true, "/usr": false, "/usr/binary": false, "/": false,
+		"/opt/tool": true, "/opt/tool/x": false, "/srv/x": true,
+		"${workspace}/bin/x": true, "${workspace}/x": false, "${home}/bin/x": false,
+	} {
+		if got := r.Executes(ir.MustPath(path)); got != want {
+			t.Errorf("Executes(%s) = %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	good := `{"abi":2,"execute":[{"only":true,"origin":"o","path":"/a"},{"origin":"o","path":"/b"}],"handled":["execute","refer"],` +
+		`"policy":"p","refer":[{"origin":"o","path":"${workspace}"}],"schema":"obspc.landlock/v1"}`
+	if _, err := Parse([]byte(good)); err != nil {
+		t.Fatalf("Parse(%s) = %v", good, err)
+	}
+	for _, tt := range []struct{ name, from, to string }{
+		{"another schema", "landlock/v1", "landlock/v2"},
+		{"another ABI", `"abi":2`, `"abi":1`},
+		{"one right less", `["execute","refer"]`, `["execute"]`},
+		{"another right", `"refer"]`, `"truncate"]`},
+		{"rights swapped", `["execute","refer"]`, `["refer","execute"]`},
+		{"nothing handled, with rules", `"abi":2,`, `"abi":0,`},
+		{"no rights, with rules", `["execute","refer"]`, `[]`},
+		{"a policy name that is a path", `"policy":"p"`, `"policy":"../p"`},
+		{"the same path twice", `"/b"`, `"/a"`},
+		{"paths out of order", `"/a"`, `"/c"`},
+		{"a path that is not clean", `"/b"`, `"/b/"`},
+		{"a path with ..", `"/b"`, `"/b/../etc"`},
+		{"a relative path", `"/b"`, `"b"`},
+		{"an unknown slot", "${workspace}", "${root}"},
+		{"refer for one path only", `"refer":[{`, `"refer":[{"only":true,`},
+		{"an unknown member", `"policy"`, `"x":1,"policy"`},
+		{"a false that is stated", `{"only":true`, `{"only":false`},
+		{"white space", `,"policy"`, `, "policy"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bad := strings.Replace(good, tt.from, tt.to, 1)
+			if bad == good {
+				t.Fatalf("%q is not in the twin", tt.from)
+			}
+			if r, err := Parse([]byte(bad)); err == nil {
+				t.Errorf("Parse(%s) = %v, want an error", bad, r)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(Compile(policy("read /usr", "write ${workspace}", "execute /usr/bin", "execute only(/bin/sh)")).JSON())
+	f.Add(Compile(policy("read /usr", "execute /usr")).JSON())
+	f.Add([]byte(`{"abi":0,"handled":[],"policy":"p","schema":"obspc.landlock/v1"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := Parse(data)
+		if err != nil {
+			return
+		}
+		if again := r.JSON(); !bytes.Equal(again, data) {
+			t.Errorf("Parse(%q).JSON() = %q", data, again)
+		}
+		b := ir.Binding{}.With(ir.Workspace, ir.MustPath("/w")).With(ir.Home, ir.MustPath("/h")).With(ir.Tmp, ir.MustPath("/tmp"))
+		for _, bound := range append(r.Bind(b), r.BindReparent(b)...) {
+			if !strings.HasPrefix(bound.Path, "/") {
+				t.Errorf("Bind of %q gives %q", data, bound.Path)
+			}
+		}
+	})
+}
