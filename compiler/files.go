@@ -1,0 +1,137 @@
+package compiler
+
+import (
+	"fmt"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang"
+	"github.com/obspc/obspc/lang/diag"
+)
+
+// DefaultTmpSize is the capacity in bytes of the tmp slot.
+const DefaultTmpSize = 256 << 20
+
+// proc is where every Linux sandbox has the /proc of its own processes.
+var proc = ir.MustPath("/proc")
+
+// files places every path of the filesystem blocks.
+func files(c *compilation) {
+	for _, b := range c.bodies {
+		fs := b.source.Filesystem
+		c.level(b, "write", ir.Write, fs.Write)
+		c.level(b, "read", ir.Read, fs.Read)
+		c.level(b, "deny", ir.Deny, fs.Deny)
+		c.execute(b, fs.Execute)
+	}
+}
+
+// level states the rules of one list.
+func (c *compilation) level(b *body, list string, level ir.Level, paths []lang.Path) {
+	for i, p := range paths {
+		at, fault := place(p.Text)
+		if fault == nil {
+			fault = levelFault(list, level, p, at)
+		}
+		if fault != nil {
+			c.lose(b, *fault)
+			continue
+		}
+		if proc.Covers(at) {
+			c.find(b, procStated(p, level))
+			continue
+		}
+		r := ir.FileRule{Path: at, Level: level, Only: p.Modifier == lang.Only, Optional: p.Modifier == lang.Optional}
+		if at.Root() == ir.Tmp {
+			r.Backing, r.Size = ir.TmpFS, DefaultTmpSize
+		}
+		b.add(key{kind: fileKind, path: at}, r, fmt.Sprintf("filesystem.%s[%d]", list, i), p.Range)
+	}
+}
+
+// levelFault judges a path together with the list it stands in.
+func levelFault(list string, level ir.Level, p lang.Path, at ir.Path) *diag.Diagnostic {
+	switch {
+	case p.Modifier == lang.Only && level != ir.Read:
+		return onlyLevel(list, p)
+	case p.Modifier == lang.Optional && level == ir.Deny:
+		return optionalDeny(p)
+	case level == ir.Write && at == ir.Path{}:
+		return pathTooBroad(p)
+	case at.Root() == ir.Tmp && (level != ir.Write || !at.IsRoot() || p.Modifier != lang.Plain):
+		return tmpBelow(p)
+	}
+	return nil
+}
+
+// execute states the rules of the execute list.
+func (c *compilation) execute(b *body, paths []lang.Path) {
+	for i, p := range paths {
+		at, fault := place(p.Text)
+		switch {
+		case fault != nil:
+			c.lose(b, *fault)
+		case at.Root() == ir.Tmp:
+			c.lose(b, *tmpBelow(p))
+		default:
+			r := ir.ExecuteRule{Path: at, Only: p.Modifier == lang.Only, Optional: p.Modifier == lang.Optional}
+			b.add(key{kind: executeKind, path: at}, r, fmt.Sprintf("filesystem.execute[%d]", i), p.Range)
+		}
+	}
+}
+
+// onlyLevel reports only() where one node without what lies below it has no
+// meaning that every system keeps.
+func onlyLevel(list string, p lang.Path) *diag.Diagnostic {
+	return &diag.Diagnostic{
+		Code:    "only-level",
+		At:      p.Range,
+		Message: fmt.Sprintf("only() stands in %s; it belongs into read and execute", list),
+		Help:    fmt.Sprintf("write %s, which covers everything below it too", shown(p.Text)),
+	}
+}
+
+// optionalDeny reports a protection that would vanish when its path is missing.
+func optionalDeny(p lang.Path) *diag.Diagnostic {
+	return &diag.Diagnostic{
+		Code:    "optional-protection",
+		At:      p.Range,
+		Message: "a deny cannot be optional: optional() may only add access",
+		Help:    fmt.Sprintf("write %s: a deny keeps a missing path missing", shown(p.Text)),
+	}
+}
+
+// pathTooBroad reports a write of everything.
+func pathTooBroad(p lang.Path) *diag.Diagnostic {
+	return &diag.Diagnostic{
+		Code:    "path-too-broad",
+		At:      p.Range,
+		Message: "a write of / is a write of the whole machine",
+		Help:    "name the directories that are written, as in write = [workspace]",
+	}
+}
+
+// tmpBelow reports anything about the tmp slot but its write as a whole: it is
+// empty when the run starts.
+func tmpBelow(p lang.Path) *diag.Diagnostic {
+	return &diag.Diagnostic{
+		Code:    "tmp-below",
+		At:      p.Range,
+		Message: "the tmp slot is empty when a run starts, and is written as a whole or not at all",
+		Help:    "write = [tmp] is all that can be said about it",
+	}
+}
+
+// procStated reports a path below /proc, which obspc itself states: the sandbox
+// has the /proc of its own processes, readable, and never the host's.
+func procStated(p lang.Path, level ir.Level) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Code:    "proc-stated",
+		At:      p.Range,
+		Message: fmt.Sprintf("%s lies in /proc, which is the sandbox's own and readable, whatever a policy says", shown(p.Text)),
+		Help:    "remove it",
+	}
+	if level == ir.Read {
+		d.Severity = diag.Warning
+	}
+	return d
+}
