@@ -1,0 +1,78 @@
+package seatbelt
+
+import (
+	"slices"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// held writes the names that stay: whatever a rule names, and what leads to it
+// inside a write, can neither be made nor removed nor moved. So moving a parent
+// away never lifts a rule. Last among the rules about files, they always win.
+func (w *printer) held(v *view) {
+	w.section("names that stay")
+	why, order := v.names()
+	for _, p := range order {
+		w.hold(v, p, why[p])
+	}
+	for _, slot := range ir.Slots() {
+		named := slices.ContainsFunc(order, func(p ir.Path) bool { return p.Root() == slot })
+		if named && v.earlier(slot, ir.Write) {
+			w.ancestors = true
+			w.add(rule{
+				Operations: nameOperations, When: condition(slot),
+				Filters: []string{"(obspc-caseless-ancestors " + w.path(ir.RootPath(slot)) + ")"},
+			})
+		}
+	}
+}
+
+// hold writes one held name. What leads to something protected is held under every
+// spelling; a protected path itself already is.
+func (w *printer) hold(v *view, p ir.Path, n name) {
+	if have, _ := v.level(p); have < ir.Write && !v.earlier(p.Root(), ir.Write) {
+		return
+	}
+	a := area{p, true}
+	filters := w.filters(a)
+	if n.leads || p.IsRoot() && v.earlier(p.Root(), ir.Write) {
+		filters = append(filters, w.twin(a)...)
+	}
+	w.add(rule{Operations: nameOperations, Filters: filters, When: condition(p.Root()), Origin: n.origin})
+}
+
+// name is a held name: the first statement that holds it, and whether something
+// protected lies below.
+type name struct {
+	origin ir.Origin
+	leads  bool
+}
+
+// names is every path that a rule names and every path above one, in order.
+func (v *view) names() (map[ir.Path]name, []ir.Path) {
+	why := map[ir.Path]name{}
+	note := func(p ir.Path, o ir.Origin, protects bool) {
+		leads := false
+		for q := range p.Upward() {
+			n, seen := why[q]
+			if !seen {
+				n.origin = o
+			}
+			n.leads = n.leads || leads
+			why[q] = n
+			leads = protects
+		}
+	}
+	for _, r := range v.files {
+		note(r.Path, r.Origin, v.protects(r))
+	}
+	for _, r := range v.execute {
+		note(r.Path, r.Origin, false)
+	}
+	order := make([]ir.Path, 0, len(why))
+	for p := range why {
+		order = append(order, p)
+	}
+	slices.SortFunc(order, ir.Path.Compare)
+	return why, order
+}
