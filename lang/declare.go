@@ -37,6 +37,9 @@ func (p *parser) declareVariable(b *hclsyntax.Block, taken names) {
 		return // reported when the block is opened
 	}
 	name := String{b.Labels[0], at(b.LabelRanges[0])}
+	if !hclsyntax.ValidIdentifier(name.Value) {
+		p.add(nameMalformed(name, "variable", "use letters, digits, _ and -, beginning with a letter"))
+	}
 	taken.take("variable", name)
 	if _, ok := p.vars[name.Value]; !ok {
 		p.vars[name.Value] = &variable{name: name}

@@ -108,13 +108,11 @@ func (w *preparer) template(e *hclsyntax.TemplateExpr) {
 
 func (w *preparer) object(e *hclsyntax.ObjectConsExpr) {
 	for i, item := range e.Items {
-		key, ok := item.KeyExpr.(*hclsyntax.ObjectConsKeyExpr)
-		if !ok || key.ForceNonLiteral || hcl.ExprAsKeyword(key.Wrapped) == "" {
-			if ok {
-				key.Wrapped = w.expr(key.Wrapped)
-			} else {
-				item.KeyExpr = w.expr(item.KeyExpr)
-			}
+		// A bare word is a key, not a name; HCL's parser makes every key of
+		// this type.
+		key := item.KeyExpr.(*hclsyntax.ObjectConsKeyExpr)
+		if key.ForceNonLiteral || hcl.ExprAsKeyword(key.Wrapped) == "" {
+			key.Wrapped = w.plain(key.Wrapped)
 		}
 		e.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: item.KeyExpr, ValueExpr: w.expr(item.ValueExpr)}
 	}
