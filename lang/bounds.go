@@ -116,6 +116,31 @@ func (e number) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
+// conditional is a conditional whose result is the chosen one as it is. HCL's own
+// gives it the marks of the other one as well, so that a slot that was not chosen
+// would look like one that was cut; and it converts both to a common type.
+type conditional struct{ *hclsyntax.ConditionalExpr }
+
+func (e conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	c, diags := e.Condition.Value(ctx)
+	yes, yesDiags := e.TrueResult.Value(ctx)
+	no, noDiags := e.FalseResult.Value(ctx)
+	switch {
+	case diags.HasErrors() || !c.IsKnown():
+		return cty.DynamicVal, diags
+	case c.IsNull() || c.Type() != cty.Bool:
+		return cty.DynamicVal, append(diags, raise(wrongType(at(e.Condition.Range()), "a condition", "true or false", c)))
+	}
+	known := yes.IsKnown() && no.IsKnown() && !yes.IsNull() && !no.IsNull()
+	if known && friendly(yes) != friendly(no) {
+		return cty.DynamicVal, append(diags, raise(resultsDiffer(at(e.SrcRange), yes, no)))
+	}
+	if c.True() {
+		return yes, yesDiags
+	}
+	return no, noDiags
+}
+
 // raise hands a finding through HCL's evaluator; expressionFindings takes it out.
 func raise(d diag.Diagnostic) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: d.Code, Detail: d.Message, Extra: d}
@@ -127,6 +152,15 @@ func slotDecides(r diag.Range) diag.Diagnostic {
 		At:      r,
 		Message: "what decides here depends on a slot or a form, whose value is known only when the command runs",
 		Help:    "decide by a variable",
+	}
+}
+
+func resultsDiffer(r diag.Range, yes, no cty.Value) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "wrong-type",
+		At:      r,
+		Message: fmt.Sprintf("one result of the conditional is %s, the other %s", friendly(yes), friendly(no)),
+		Help:    "give both the same type",
 	}
 }
 

@@ -66,6 +66,7 @@ func (w *preparer) expr(e hclsyntax.Expression) hclsyntax.Expression {
 		e.Condition = w.plain(e.Condition)
 		e.TrueResult = w.bounded(e.TrueResult)
 		e.FalseResult = w.bounded(e.FalseResult)
+		return conditional{e}
 	case *hclsyntax.IndexExpr:
 		e.Collection, e.Key = w.expr(e.Collection), w.plain(e.Key)
 	case *hclsyntax.TupleConsExpr:
