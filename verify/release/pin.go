@@ -1,0 +1,98 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// PinOptions are what a call of `obspc pin` says beyond the release.
+type PinOptions struct {
+	// NoExpiry accepts releases that never expire, from now on.
+	NoExpiry bool
+	// UnsafeLowerSerial skips the rollback check: the lowest accepted serial may
+	// fall, and a serial may be pinned with another digest than before.
+	UnsafeLowerSerial bool
+}
+
+// pinsHeader stands at the top of a new pins file.
+var pinsHeader = []string{
+	"# Which releases this repository accepts. Written by obspc pin; a change here is a",
+	"# change of trust: review it.",
+}
+
+// Update pins the release with manifest m and the digest sums of its SHA256SUMS:
+// it, and nothing before it, is accepted afterwards. p is nil for a first pin and
+// is never changed. The lines say what the caller is about to trust, and what no
+// longer.
+func Update(p *Pins, m *Manifest, sums Digest, o PinOptions) (*Pins, []string, error) {
+	if m.Product == LocalProduct {
+		return nil, nil, fmt.Errorf("product %q is for the machine that compiled it; compile with --product and --serial to pin", LocalProduct)
+	}
+	first := p == nil
+	if first {
+		p = &Pins{Product: m.Product, comments: map[string][]string{"format": pinsHeader}}
+	}
+	if err := p.admits(m, sums, o); err != nil {
+		return nil, nil, err
+	}
+	q := p.clone()
+	q.Serial, q.NoExpiry = m.Serial, p.NoExpiry || o.NoExpiry
+	q.Sums, q.Artifacts = []Digest{sums}, nil
+	return q, q.describe(p, m, first), nil
+}
+
+// admits reports why the release may not be pinned after p.
+func (p *Pins) admits(m *Manifest, sums Digest, o PinOptions) error {
+	for _, a := range m.Artifacts {
+		if p.IsRevoked(a.SHA256) {
+			return fmt.Errorf("artifact %s with SHA-256 %s is revoked by the pins", a.Name, a.SHA256)
+		}
+	}
+	switch {
+	case m.Product != p.Product:
+		return fmt.Errorf("the release is of product %q, the pins are of %q; each product has its own pins file", m.Product, p.Product)
+	case p.IsRevoked(sums):
+		return fmt.Errorf("SHA256SUMS %s is revoked by the pins", sums)
+	case m.Expires.IsZero() && !p.NoExpiry && !o.NoExpiry:
+		return fmt.Errorf("the release never expires; compile with --expires, or accept that with --no-expiry")
+	case o.UnsafeLowerSerial:
+		return nil
+	case m.Serial < p.Serial:
+		return fmt.Errorf("serial %d is lower than the pinned %d: a rollback; --unsafe-lower-serial pins it all the same", m.Serial, p.Serial)
+	case m.Serial == p.Serial && len(p.Sums) > 0 && !p.Pinned(sums):
+		return fmt.Errorf("serial %d is pinned with another digest; a changed release raises its serial (--unsafe-lower-serial pins it all the same)", m.Serial)
+	}
+	return nil
+}
+
+// describe tells the difference between old and q for people.
+func (q *Pins) describe(old *Pins, m *Manifest, first bool) []string {
+	out := []string{fmt.Sprintf("trusts product %s, serial %d, SHA256SUMS %s", q.Product, q.Serial, q.Sums[0])}
+	if !first {
+		out[0] += fmt.Sprintf(" (lowest serial was %d)", old.Serial)
+	}
+	for _, policy := range m.Policies() {
+		out = append(out, fmt.Sprintf("trusts policy %s", policy))
+	}
+	if m.Expires.IsZero() {
+		out = append(out, "the release never expires")
+	} else {
+		out = append(out, "the release expires "+m.Expires.Format(time.RFC3339))
+	}
+	if q.NoExpiry && !old.NoExpiry {
+		out = append(out, "accepts releases that never expire, from now on")
+	}
+	if q.Serial < old.Serial {
+		out = append(out, fmt.Sprintf("accepts serials from %d again: releases below %d were refused until now", q.Serial, old.Serial))
+	}
+	for _, d := range old.Sums {
+		if !slices.Contains(q.Sums, d) {
+			out = append(out, "no longer trusts SHA256SUMS "+string(d))
+		}
+	}
+	for _, a := range old.Artifacts {
+		out = append(out, fmt.Sprintf("no longer trusts artifact %s %s by itself", a.Name, a.Digest))
+	}
+	return out
+}

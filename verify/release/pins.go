@@ -1,0 +1,318 @@
+package release
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// PinsName is the customary name of a pins file.
+const PinsName = "obspc.pins"
+
+// pinsFormat is the generation of pins files that this version reads.
+const pinsFormat = "1"
+
+// Pins say which releases of one product a consumer accepts. They are committed
+// in the consumer's repository, apart from any release, and reviewed like code.
+type Pins struct {
+	Product   string
+	Serial    int64    // lowest serial accepted
+	NoExpiry  bool     // releases that never expire are accepted
+	Keys      []Key    // signers that are trusted
+	Sums      []Digest // digests of a SHA256SUMS: whole releases
+	Artifacts Sums     // digests of single artifacts, by POLICY/FILE
+	Revoked   []Digest // digests of a SHA256SUMS, an artifact or a key that is never accepted again
+
+	// comments are the comment lines that stand before a directive, by the text
+	// that identifies it; those at the end of the file by "".
+	comments map[string][]string
+}
+
+// Key is a public key that is trusted to sign: its type, which is never taken
+// from a signature, and the SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
+type Key struct {
+	Type KeyType
+	SPKI Digest
+}
+
+// KeyType is a kind of key together with its curve.
+type KeyType string
+
+// The key types a pin may name.
+const (
+	ECDSAP256 KeyType = "ecdsa-p256"
+	Ed25519   KeyType = "ed25519"
+)
+
+// Pinned reports whether the whole release with that digest of SHA256SUMS is
+// accepted.
+func (p *Pins) Pinned(sums Digest) bool { return slices.Contains(p.Sums, sums) }
+
+// IsRevoked reports whether d is never accepted again.
+func (p *Pins) IsRevoked(d Digest) bool { return slices.Contains(p.Revoked, d) }
+
+// Format is the pins file: one directive a line in a fixed order, lists sorted,
+// each line with the comments it was read with.
+func (p *Pins) Format() []byte {
+	var b bytes.Buffer
+	line := func(key, text string) {
+		if notes := p.comments[key]; len(notes) > 0 {
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			for _, c := range notes {
+				b.WriteString(c + "\n")
+			}
+		}
+		if text != "" {
+			b.WriteString(text + "\n")
+		}
+	}
+	expiry := "required"
+	if p.NoExpiry {
+		expiry = "none"
+	}
+	line("format", "format "+pinsFormat)
+	line("product", "product "+p.Product)
+	line("serial", "serial "+strconv.FormatInt(p.Serial, 10))
+	line("expiry", "expiry "+expiry)
+	for _, list := range [][]string{p.keyLines(), p.sumsLines(), p.artifactLines(), p.revokedLines()} {
+		slices.Sort(list)
+		for _, text := range list {
+			line(text, text)
+		}
+	}
+	line("", "")
+	return b.Bytes()
+}
+
+func (p *Pins) keyLines() (out []string) {
+	for _, k := range p.Keys {
+		out = append(out, fmt.Sprintf("key %s %s", k.Type, k.SPKI))
+	}
+	return out
+}
+
+func (p *Pins) sumsLines() (out []string) {
+	for _, d := range p.Sums {
+		out = append(out, "sha256sums "+string(d))
+	}
+	return out
+}
+
+func (p *Pins) artifactLines() (out []string) {
+	for _, e := range p.Artifacts {
+		out = append(out, fmt.Sprintf("artifact %s %s", e.Name, e.Digest))
+	}
+	return out
+}
+
+func (p *Pins) revokedLines() (out []string) {
+	for _, d := range p.Revoked {
+		out = append(out, "revoked "+string(d))
+	}
+	return out
+}
+
+func (p *Pins) clone() *Pins {
+	q := *p
+	q.Keys, q.Sums, q.Artifacts, q.Revoked = slices.Clone(p.Keys), slices.Clone(p.Sums), slices.Clone(p.Artifacts), slices.Clone(p.Revoked)
+	q.comments = maps.Clone(p.comments)
+	return &q
+}
+
+// ParsePins reads a pins file: lines of words with one space between them, "#"
+// comments on lines of their own, blank lines. Every directive but the lists
+// stands exactly once. The error is SyntaxErrors.
+func ParsePins(data []byte) (*Pins, error) {
+	r := &pinsReader{lineReader: lineReader{file: PinsName}, seen: map[string]int{}, names: nameSet{}}
+	r.pins.comments = map[string][]string{}
+	lines := r.lines(data, MaxPins, 4*MaxFiles)
+	if r.errs != nil {
+		return nil, r.errs
+	}
+	for i, line := range lines {
+		if message := r.line(i+1, line); message != "" {
+			r.fault(i+1, message)
+		}
+	}
+	r.comment("")
+	for _, key := range []string{"format", "product", "serial", "expiry"} {
+		if r.seen[key] == 0 {
+			r.fault(len(lines)+1, key+" is missing")
+		}
+	}
+	if r.errs != nil {
+		return nil, r.errs
+	}
+	p := r.pins
+	slices.SortFunc(p.Keys, func(a, b Key) int {
+		return strings.Compare(string(a.Type)+string(a.SPKI), string(b.Type)+string(b.SPKI))
+	})
+	slices.Sort(p.Sums)
+	slices.SortFunc(p.Artifacts, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(p.Revoked)
+	return &p, nil
+}
+
+type pinsReader struct {
+	lineReader
+	pins    Pins
+	seen    map[string]int // directive's key → line
+	names   nameSet
+	pending []string // comments not yet given to a directive
+}
+
+// comment gives the pending comment lines to the directive with that key.
+func (r *pinsReader) comment(key string) {
+	if len(r.pending) > 0 {
+		r.pins.comments[key], r.pending = r.pending, nil
+	}
+}
+
+// line reads one line and returns what is wrong with it.
+func (r *pinsReader) line(n int, line string) string {
+	switch {
+	case line == "":
+		return ""
+	case !utf8.ValidString(line):
+		return "line is not valid UTF-8"
+	case strings.ContainsFunc(line, func(c rune) bool { return !unicode.IsPrint(c) }):
+		// A bidirectional control could make a reviewer read another line.
+		return "line holds a character that does not print"
+	case line[0] == '#':
+		r.pending = append(r.pending, line)
+		return ""
+	}
+	words := strings.Split(line, " ")
+	if slices.Contains(words, "") {
+		return "want one space between words and none around them"
+	}
+	directive, ok := directives[words[0]]
+	if !ok {
+		return fmt.Sprintf("unknown word %q; known are format, product, serial, expiry, key, sha256sums, artifact, revoked", words[0])
+	}
+	if len(words) != 1+directive.words {
+		return fmt.Sprintf("want %q", directive.form)
+	}
+	key := words[0]
+	if directive.list {
+		key = line
+	}
+	if at := r.seen[key]; at > 0 {
+		return fmt.Sprintf("%s is stated a second time; first in line %d", words[0], at)
+	}
+	if len(r.seen) == 0 && key != "format" {
+		r.seen[key] = n
+		return `the first statement must be "format ` + pinsFormat + `"`
+	}
+	r.seen[key] = n
+	r.comment(key)
+	return directive.read(r, words[1:])
+}
+
+// directives are the statements of a pins file.
+var directives map[string]directive
+
+type directive struct {
+	form  string
+	words int
+	list  bool
+	read  func(r *pinsReader, words []string) string
+}
+
+func init() {
+	directives = map[string]directive{
+		"format":     {"format " + pinsFormat, 1, false, readFormat},
+		"product":    {"product NAME", 1, false, readProduct},
+		"serial":     {"serial NUMBER", 1, false, readSerial},
+		"expiry":     {"expiry required|none", 1, false, readExpiry},
+		"key":        {"key TYPE SHA256", 2, true, readKey},
+		"sha256sums": {"sha256sums SHA256", 1, true, readSums},
+		"artifact":   {"artifact POLICY/FILE SHA256", 2, true, readArtifact},
+		"revoked":    {"revoked SHA256", 1, true, readRevoked},
+	}
+}
+
+func readFormat(_ *pinsReader, w []string) string {
+	if w[0] != pinsFormat {
+		return fmt.Sprintf("format %s, this version reads format %s", w[0], pinsFormat)
+	}
+	return ""
+}
+
+func readProduct(r *pinsReader, w []string) string {
+	r.pins.Product = w[0]
+	return message(CheckProduct(w[0]))
+}
+
+func readSerial(r *pinsReader, w []string) string {
+	n, err := strconv.ParseInt(w[0], 10, 64)
+	if err != nil || n < 0 || n > MaxSerial || strconv.FormatInt(n, 10) != w[0] {
+		return fmt.Sprintf("serial %q is no whole number from 0 to %d", w[0], int64(MaxSerial))
+	}
+	r.pins.Serial = n
+	return ""
+}
+
+func readExpiry(r *pinsReader, w []string) string {
+	if w[0] != "required" && w[0] != "none" {
+		return fmt.Sprintf("expiry is %q, want required or none", w[0])
+	}
+	r.pins.NoExpiry = w[0] == "none"
+	return ""
+}
+
+func readKey(r *pinsReader, w []string) string {
+	if t := KeyType(w[0]); t != ECDSAP256 && t != Ed25519 {
+		return fmt.Sprintf("key type is %q, want %s or %s", w[0], ECDSAP256, Ed25519)
+	}
+	d, err := ParseDigest(w[1])
+	r.pins.Keys = append(r.pins.Keys, Key{KeyType(w[0]), d})
+	return message(err)
+}
+
+func readSums(r *pinsReader, w []string) string {
+	d, err := ParseDigest(w[0])
+	r.pins.Sums = append(r.pins.Sums, d)
+	if at := r.seen["revoked "+w[0]]; at > 0 {
+		return fmt.Sprintf("digest is revoked in line %d", at)
+	}
+	return message(err)
+}
+
+func readArtifact(r *pinsReader, w []string) string {
+	if err := CheckName(w[0]); err != nil {
+		return err.Error()
+	}
+	if !strings.Contains(w[0], "/") {
+		return fmt.Sprintf("artifact %q lies in no policy's folder", w[0])
+	}
+	if err := r.names.add(w[0]); err != nil {
+		return err.Error()
+	}
+	d, err := ParseDigest(w[1])
+	r.pins.Artifacts = append(r.pins.Artifacts, Entry{w[0], d})
+	return message(err)
+}
+
+func readRevoked(r *pinsReader, w []string) string {
+	d, err := ParseDigest(w[0])
+	r.pins.Revoked = append(r.pins.Revoked, d)
+	if at := r.seen["sha256sums "+w[0]]; at > 0 {
+		return fmt.Sprintf("digest is pinned in line %d", at)
+	}
+	return message(err)
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
