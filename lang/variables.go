@@ -46,10 +46,13 @@ func (p *parser) valueVariables() {
 func (p *parser) valueOf(b *block) (cty.Value, bool) {
 	b.str("description")
 	ty, typed := b.typeOf()
+	if !typed {
+		return cty.NilVal, false
+	}
 	fallback, hasDefault, ok := b.defaultOf(ty)
 	given, isGiven := p.opts.Vars[b.name.Value]
 	switch {
-	case !typed || hasDefault && !ok && !isGiven:
+	case hasDefault && !ok && !isGiven:
 		return cty.NilVal, false
 	case isGiven && ty == cty.NilType && ok:
 		return p.given(b.name.Value, given, fallback.Type())
