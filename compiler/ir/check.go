@@ -15,6 +15,7 @@ import (
 var (
 	nameForm     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	fieldForm    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
 	digestForm   = regexp.MustCompile(`^[0-9a-f]{64}$`)
 )
 
@@ -197,7 +198,7 @@ func (c Command) check(fault func(string, ...any)) {
 		fault("%s: rest does not follow a literal --", where)
 	}
 	for i, f := range c.Fields {
-		if i > 0 && c.Fields[i-1].Name >= f.Name || !used[f.Name] || !variableForm.MatchString(f.Name) {
+		if i > 0 && c.Fields[i-1].Name >= f.Name || !used[f.Name] || !fieldForm.MatchString(f.Name) {
 			fault("%s: field %q is malformed, unused, out of order or stated twice", where, f.Name)
 		}
 		if f.Form == IdentifierForm && (f.MaxBytes < 1 || f.MaxBytes > 4096) || f.Form == IntegerForm && f.Min > f.Max {
@@ -208,7 +209,7 @@ func (c Command) check(fault func(string, ...any)) {
 		return
 	}
 	for i, f := range c.Result.Fields {
-		if i > 0 && c.Result.Fields[i-1].Name >= f.Name || !variableForm.MatchString(f.Name) {
+		if i > 0 && c.Result.Fields[i-1].Name >= f.Name || !fieldForm.MatchString(f.Name) {
 			fault("%s: result field %q is malformed, out of order or stated twice", where, f.Name)
 		}
 		if f.Kind == IntegerResult && f.Min > f.Max || f.Kind == EnumResult && len(f.Values) == 0 || f.Kind == IdentifierResult && f.MaxBytes < 1 {

@@ -129,10 +129,16 @@ func (d *Decider) Decide(r Request) Decision {
 	return Decision{Reason: ByDefault}
 }
 
-// both needs two answers to be yes; the first refusal speaks.
+// both needs two answers to be yes; the first refusal speaks, and one that no
+// binding can turn before one that some binding can.
 func both(a, b Decision) Decision {
-	if !a.Allow {
-		b = a
+	switch {
+	case !a.Allow && a.Depends == 0:
+		return a
+	case !b.Allow && b.Depends == 0:
+		return b
+	case !a.Allow:
+		b, a = a, b
 	}
 	b.Depends |= a.Depends
 	return b
@@ -179,7 +185,7 @@ func (d *Decider) level(p Path, want Level) Decision {
 	if rule != nil {
 		out.Reason, out.Rule = ByLevel, rule
 	}
-	out.Depends = d.depends(p, out.Allow, func(s Root) bool { return d.gives(s, out.Allow, want) })
+	out.Depends = d.depends(p, func(s Root) bool { return d.gives(s, out.Allow, want) })
 	return out
 }
 
@@ -194,27 +200,42 @@ func (d *Decider) gives(s Root, allow bool, want Level) bool {
 	return false
 }
 
-// depends lists the roots that could turn an answer about p, given what each
-// root could do: a later root's rules win wherever its slot is bound around p; an
-// earlier root's count when p's own root says nothing.
-func (d *Decider) depends(p Path, allow bool, turns func(Root) bool) RootSet {
-	var out RootSet
-	if !inSystemTree(p) {
-		for s := p.root + 1; int(s) < numRoots; s++ {
-			if turns(s) {
-				out = out.with(s)
-			}
-		}
+// depends lists the slots whose binding could turn an answer about what covers
+// p, given what each root could do: a later root's rules win wherever its slot is
+// bound around p; an earlier root's count when p's own root says nothing.
+func (d *Decider) depends(p Path, turns func(Root) bool) RootSet {
+	out := d.dependsLater(p, turns)
+	if d.lookup(p) == nil {
+		out |= dependsEarlier(p, turns)
 	}
-	if p.root == Host || d.lookup(p) != nil {
+	return out
+}
+
+// dependsLater lists the later roots that could cover p. None covers what is
+// named in p's own root, or lies above something named there: a rule of theirs
+// would stand at or above that, and no such binding is admissible.
+func (d *Decider) dependsLater(p Path, turns func(Root) bool) RootSet {
+	var out RootSet
+	if inSystemTree(p) || d.held(p) {
 		return out
 	}
-	for s := Host; s < p.root; s++ {
+	for s := p.root + 1; int(s) < numRoots; s++ {
 		if turns(s) {
-			out = out.with(p.root)
+			out = out.with(s)
 		}
 	}
 	return out
+}
+
+// dependsEarlier is p's own slot, if an earlier root could cover what it is bound
+// to.
+func dependsEarlier(p Path, turns func(Root) bool) RootSet {
+	for s := Host; s < p.root; s++ {
+		if turns(s) {
+			return RootSet(0).with(p.root)
+		}
+	}
+	return 0
 }
 
 // stat is allowed for what is readable, what a readable directory shows, and
@@ -228,13 +249,32 @@ func (d *Decider) stat(p Path) Decision {
 		out.Allow, out.Reason, out.Depends = true, Seen, 0
 		return out
 	}
-	parent, ok := p.Parent()
-	if !ok {
+	if parent, ok := p.Parent(); ok {
+		// A directory opened by only() shows the names in it and nothing of their nodes.
+		if have, rule := d.levelAt(parent); have >= Read && !rule.Only {
+			// p is named, or it would be readable too: nothing covers its parent.
+			return Decision{Allow: true, Reason: Seen, Rule: rule}
+		}
+	}
+	out.Depends |= d.seenThrough(p)
+	return out
+}
+
+// seenThrough lists the slots whose binding could make something below p
+// readable, or the directory that p lies in.
+func (d *Decider) seenThrough(p Path) RootSet {
+	reads := func(s Root) bool { return d.gives(s, false, Read) }
+	var out RootSet
+	if parent, ok := p.Parent(); !ok || d.lookup(parent) == nil {
+		out |= dependsEarlier(p, reads)
+	}
+	if inSystemTree(p) && !p.IsRoot() {
 		return out
 	}
-	// A directory opened by only() shows the names in it and nothing of their nodes.
-	if have, rule := d.levelAt(parent); have >= Read && !rule.Only {
-		out.Allow, out.Reason, out.Rule = true, Seen, rule
+	for s := p.root + 1; int(s) < numRoots; s++ {
+		if reads(s) {
+			out = out.with(s)
+		}
 	}
 	return out
 }
@@ -246,7 +286,7 @@ func (d *Decider) rename(p Path) Decision {
 		return out
 	}
 	if d.held(p) {
-		return Decision{Reason: ByHeld, Rule: out.Rule, Depends: out.Depends}
+		return Decision{Reason: ByHeld, Rule: out.Rule}
 	}
 	for s := p.root + 1; int(s) < numRoots && !inSystemTree(p); s++ {
 		if d.levels[s] != 0 || d.runs[s] {
@@ -274,18 +314,18 @@ func (d *Decider) executes(p Path) *ExecuteRule {
 	return nil
 }
 
+// run needs p to be readable and covered by an execute rule. Execution only adds,
+// so rules of every root count.
 func (d *Decider) run(p Path) Decision {
-	out := d.level(p, Read)
-	if !out.Allow {
-		return out
+	read := d.level(p, Read)
+	starts := Decision{Allow: true, Reason: ByExecute}
+	if rule := d.executes(p); rule != nil {
+		starts.Rule = rule
+	} else {
+		runs := func(s Root) bool { return d.runs[s] }
+		starts = Decision{Reason: NotExecutable, Rule: read.Rule, Depends: d.dependsLater(p, runs) | dependsEarlier(p, runs)}
 	}
-	rule := d.executes(p)
-	if rule != nil {
-		return Decision{Allow: true, Reason: ByExecute, Rule: rule, Depends: out.Depends}
-	}
-	out.Allow, out.Reason = false, NotExecutable
-	out.Depends |= d.depends(p, false, func(s Root) bool { return d.runs[s] })
-	return out
+	return both(read, starts)
 }
 
 func (d *Decider) connectUnix(p Path) Decision {
