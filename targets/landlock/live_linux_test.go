@@ -103,9 +103,9 @@ func probe(t *testing.T, rights uint64, rules []string, words string) string {
 	cmd := exec.Command(self)
 	lines := append([]string{strconv.FormatUint(rights, 10)}, rules...)
 	cmd.Env = []string{probeVariable + "=" + strings.Join(append(lines, words), "\n")}
-	out, err := cmd.CombinedOutput()
+	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Sprintf("%v: %s", err, out)
+		return err.Error()
 	}
 	return strings.TrimSpace(string(out))
 }

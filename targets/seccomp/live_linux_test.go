@@ -179,11 +179,11 @@ func (s sandbox) run(t *testing.T, p *ir.Policy, probe string) string {
 		cmd.ExtraFiles = []*os.File{filter}
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.user}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {
 		// bwrap reports a signal as 128 and its number.
-		return strings.TrimSpace(fmt.Sprintf("exit %d %s", cmd.ProcessState.ExitCode(), out.String()))
+		return strings.TrimSpace(fmt.Sprintf("exit %d %s", cmd.ProcessState.ExitCode(), problems.String()))
 	}
 	return strings.TrimSpace(out.String())
 }
