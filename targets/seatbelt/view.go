@@ -88,23 +88,13 @@ func newView(p *ir.Policy) (*view, error) {
 
 // Conflicts lists the rules of p that macOS cannot keep apart: a path and the same
 // path behind a known link (/etc, /tmp, /var lie in /private) with different
-// meanings, and paths that differ only by the case of ASCII letters.
+// meanings, and paths that differ only by the case of ASCII letters, their
+// directories' names included.
 func Conflicts(p *ir.Policy) []*ConflictError {
 	var out []*ConflictError
 	files := map[ir.Path]ir.FileRule{}
 	execute := map[ir.Path]ir.ExecuteRule{}
-	folded := map[string]ir.Rule{}
-	spelt := func(r ir.Rule, at ir.Path) {
-		key := foldCase(at.String())
-		first, seen := folded[key]
-		if !seen {
-			folded[key] = r
-			return
-		}
-		if other := pathOf(first); other != at && foldCase(other.String()) == key {
-			out = append(out, &ConflictError{first, r, at, "they differ only by case"})
-		}
-	}
+	folded := spellings{}
 	for i := range p.Files {
 		r := &p.Files[i]
 		if !applies(*r) {
@@ -116,7 +106,7 @@ func Conflicts(p *ir.Policy) []*ConflictError {
 			continue
 		}
 		files[at] = *r
-		spelt(r, at)
+		out = append(out, folded.note(r, at)...)
 	}
 	for i := range p.Execute {
 		r := &p.Execute[i]
@@ -126,22 +116,32 @@ func Conflicts(p *ir.Policy) []*ConflictError {
 			continue
 		}
 		execute[at] = *r
-		spelt(r, at)
+		out = append(out, folded.note(r, at)...)
 	}
 	return out
 }
 
-// pathOf is the resolved path of a file or execute rule.
-func pathOf(r ir.Rule) ir.Path {
-	var p ir.Path
-	switch r := r.(type) {
-	case *ir.FileRule:
-		p = r.Path
-	case *ir.ExecuteRule:
-		p = r.Path
+// spellings remembers, by path without case, how the first rule spelt it.
+type spellings map[string]struct {
+	path ir.Path
+	rule ir.Rule
+}
+
+// note reports the highest directory of at, or at itself, that another rule spells
+// otherwise.
+func (s spellings) note(r ir.Rule, at ir.Path) []*ConflictError {
+	var out []*ConflictError
+	for q := range at.Upward() {
+		key := foldCase(q.String())
+		switch first, seen := s[key]; {
+		case !seen:
+			first.path, first.rule = q, r
+			s[key] = first
+		case first.path != q:
+			out = []*ConflictError{{first.rule, r, q, "their spellings differ only by case"}}
+		}
 	}
-	p, _, _ = resolve(p)
-	return p
+	return out
 }
 
 // foldCase lowers ASCII letters and leaves the rest, as the caseless expressions do.
