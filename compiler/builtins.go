@@ -45,6 +45,10 @@ func builtins(c *compilation) {
 			for _, v := range minimalDevices {
 				d.state(have, ir.FileRule{Path: ir.MustPath(v.path), Level: v.level, Only: v.only, Backing: ir.DevFS}, s.origin, s.at)
 			}
+			// --dev makes an empty, read-only /dev/shm where no memory is asked for.
+			if have[key{kind: shmKind}] == nil {
+				d.state(have, ir.FileRule{Path: ir.MustPath("/dev/shm"), Level: ir.Read, Only: true, Backing: ir.DevFS}, s.origin, s.at)
+			}
 		}
 		if s := have[key{kind: shmKind}]; s != nil {
 			d.state(have, ir.FileRule{Path: ir.MustPath("/dev/shm"), Level: ir.Write, Backing: ir.TmpFS, Size: s.value.(int64)}, s.origin, s.at)

@@ -27,17 +27,17 @@ type devNode struct {
 // links are absolute here as they end there; /dev/console, which bwrap adds when
 // its standard output is a terminal, is missing: the runtime gives it none.
 var devNodes = []devNode{
-	{ir.MustPath("/dev/core"), SymbolicLink, ir.MustPath("/proc/kcore"), ir.Read, false},
-	{ir.MustPath("/dev/fd"), SymbolicLink, ir.MustPath("/proc/self/fd"), ir.Read, false},
+	{ir.MustPath("/dev/core"), SymbolicLink, ir.MustPath("/proc/kcore"), ir.Read, true},
+	{ir.MustPath("/dev/fd"), SymbolicLink, ir.MustPath("/proc/self/fd"), ir.Read, true},
 	{ir.MustPath("/dev/full"), DeviceNode, ir.Path{}, ir.Write, true},
 	{ir.MustPath("/dev/null"), DeviceNode, ir.Path{}, ir.Write, true},
 	{ir.MustPath("/dev/ptmx"), SymbolicLink, ir.MustPath("/dev/pts/ptmx"), ir.Read, true},
 	{ir.MustPath("/dev/pts"), Terminals, ir.Path{}, ir.Write, false},
 	{ir.MustPath("/dev/random"), DeviceNode, ir.Path{}, ir.Write, true},
 	{shmPath, MadeDirectory, ir.Path{}, ir.Read, true},
-	{ir.MustPath("/dev/stderr"), SymbolicLink, ir.MustPath("/proc/self/fd/2"), ir.Read, false},
-	{ir.MustPath("/dev/stdin"), SymbolicLink, ir.MustPath("/proc/self/fd/0"), ir.Read, false},
-	{ir.MustPath("/dev/stdout"), SymbolicLink, ir.MustPath("/proc/self/fd/1"), ir.Read, false},
+	{ir.MustPath("/dev/stderr"), SymbolicLink, ir.MustPath("/proc/self/fd/2"), ir.Read, true},
+	{ir.MustPath("/dev/stdin"), SymbolicLink, ir.MustPath("/proc/self/fd/0"), ir.Read, true},
+	{ir.MustPath("/dev/stdout"), SymbolicLink, ir.MustPath("/proc/self/fd/1"), ir.Read, true},
 	{ir.MustPath("/dev/tty"), DeviceNode, ir.Path{}, ir.Write, true},
 	{ir.MustPath("/dev/urandom"), DeviceNode, ir.Path{}, ir.Write, true},
 	{ir.MustPath("/dev/zero"), DeviceNode, ir.Path{}, ir.Write, true},
@@ -59,7 +59,7 @@ func (c *compilation) devices() error {
 		case r == root:
 		case i < 0:
 			return notADevice(r)
-		case devNodes[i].level != r.Level || devNodes[i].only && !r.Only || r.Optional:
+		case devNodes[i].level != r.Level || r.Only && devNodes[i].kind == Terminals || r.Optional:
 			return otherDevice(r)
 		}
 	}
