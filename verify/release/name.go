@@ -22,7 +22,7 @@ type NameError struct {
 	Reason string
 }
 
-func (e *NameError) Error() string { return fmt.Sprintf("unsafe name %q: %s", e.Name, e.Reason) }
+func (e *NameError) Error() string { return fmt.Sprintf("unsafe name %+q: %s", e.Name, e.Reason) }
 
 // CheckName accepts the names that mean one file on every system: one or two
 // components of [A-Za-z0-9._-] that begin with a letter or a digit and do not end

@@ -1,0 +1,182 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/verify/release"
+)
+
+const irFile = release.IRName
+
+// row is one artifact that a policy may have: its file, what it is, and whom it
+// is for ("" is every target).
+type row struct {
+	file   string
+	kind   string
+	target ir.Target
+}
+
+// known is every artifact that a release may hold: for each policy exactly the
+// rows of its targets; the map alone may be missing. A file that stands in no row
+// has no meaning that could be proven, so it is refused.
+var known = []row{
+	{irFile, "ir", ""},
+	{release.MapName, release.MapKind, ""},
+	{"run.json", "run", ""},
+	{"seatbelt.sb", "seatbelt", ir.Seatbelt},
+	{"bwrap.json", "bwrap", ir.Bwrap},
+	{"bwrap.args.txt", "bwrap-text", ir.Bwrap},
+	{"landlock.json", "landlock", ir.Bwrap},
+	{"seccomp-x86_64.bpf", "seccomp", ir.Bwrap},
+	{"seccomp-x86_64.txt", "seccomp-text", ir.Bwrap},
+	{"seccomp-aarch64.bpf", "seccomp", ir.Bwrap},
+	{"seccomp-aarch64.txt", "seccomp-text", ir.Bwrap},
+}
+
+// isHeld reports whether the artifact's bytes are kept: the runtime or the proof
+// needs them. The map from the IR to lines of the sources serves people only.
+func isHeld(a release.Artifact) bool {
+	base, _ := cutPolicy(a.Name, a.Policy())
+	return base != release.MapName
+}
+
+// cutPolicy is the name of a file within its policy's folder.
+func cutPolicy(name, policy string) (string, bool) { return strings.CutPrefix(name, policy+"/") }
+
+// artifacts: every artifact is what its name, kind and target say, none that the
+// policy's targets need is missing, and each means what ir.json means.
+func (o *opening) artifacts() {
+	if o.manifest == nil || o.contents == nil {
+		return
+	}
+	reached := false
+	for _, policy := range o.manifest.Policies() {
+		if o.partial != nil && !o.partial[policy] {
+			continue
+		}
+		o.checkRows(policy)
+		if p := o.meaning(policy); p != nil && o.complete(policy, p) {
+			o.prove(policy, p)
+			reached = true
+		}
+	}
+	if reached || o.result.Outcome == Failed {
+		o.passUnlessFailed()
+	}
+}
+
+// checkRows holds each entry of release.json against the table of known artifacts.
+func (o *opening) checkRows(policy string) {
+	for _, a := range o.manifest.Artifacts {
+		if a.Policy() != policy {
+			continue
+		}
+		base, _ := cutPolicy(a.Name, policy)
+		i := slices.IndexFunc(known, func(k row) bool { return k.file == base })
+		if i < 0 {
+			o.fail(Failure{File: a.Name, Reason: Unproven, Message: "this version knows no artifact of that name"})
+			continue
+		}
+		if k := known[i]; a.Kind != k.kind || a.Target != string(k.target) {
+			o.fail(Failure{
+				File: a.Name, Reason: Unproven, Message: "release.json presents it as something else",
+				Wanted: describe(k.kind, string(k.target)), Found: describe(a.Kind, a.Target),
+			})
+		}
+	}
+}
+
+func describe(kind, target string) string {
+	if target == "" {
+		return "kind " + kind
+	}
+	return fmt.Sprintf("kind %s for %s", kind, target)
+}
+
+// meaning reads a policy's ir.json; nil when that failed or its bytes did not pass
+// before.
+func (o *opening) meaning(policy string) *ir.Policy {
+	name := policy + "/" + irFile
+	a, listed := o.manifest.Artifact(name)
+	if !listed {
+		o.fail(Failure{File: name, Reason: Missing, Message: "release.json does not name it, so the policy's artifacts have no meaning to be held against"})
+		return nil
+	}
+	c, ok := o.contents[name]
+	if !ok {
+		return nil
+	}
+	if got := release.IRDigest(c.data); got != a.IR {
+		o.fail(Failure{
+			File: name, Reason: Tampered, Message: "it is not the meaning that the policy's artifacts were made from",
+			Wanted: "IR digest " + string(a.IR), Found: string(got),
+		})
+		return nil
+	}
+	p, err := ir.ParseJSON(c.data)
+	if err != nil {
+		o.fail(Failure{File: name, Reason: Malformed, Message: err.Error()})
+		return nil
+	}
+	if p.Name != policy {
+		o.fail(Failure{File: name, Reason: Unproven, Message: "it is another policy", Wanted: "policy " + policy, Found: "policy " + p.Name})
+		return nil
+	}
+	return p
+}
+
+// complete reports whether every artifact that p's targets need is listed and
+// passed before, and whether nothing is there for a target that p does not have.
+func (o *opening) complete(policy string, p *ir.Policy) bool {
+	all := true
+	for _, k := range known {
+		name := policy + "/" + k.file
+		_, listed := o.manifest.Artifact(name)
+		needed := k.target == "" || p.HasTarget(k.target)
+		switch {
+		case k.file == release.MapName:
+		case needed && !listed:
+			o.fail(Failure{File: name, Reason: Missing, Message: fmt.Sprintf("the policy's targets (%s) need it", joined(p.Targets))})
+			all = false
+		case !needed && listed:
+			o.fail(Failure{File: name, Reason: Unproven, Message: fmt.Sprintf("the policy is not compiled for %s", k.target)})
+			all = false
+		case needed:
+			_, passed := o.contents[name]
+			all = all && passed
+		}
+	}
+	return all
+}
+
+func joined(targets []ir.Target) string {
+	words := make([]string, len(targets))
+	for i, t := range targets {
+		words[i] = string(t)
+	}
+	return strings.Join(words, ", ")
+}
+
+// validate proves that a policy's artifacts grant no more than the policy.
+var validate = func(p *ir.Policy, files map[string][]byte) error { return errors.New("no targets") }
+
+func (o *opening) prove(policy string, p *ir.Policy) {
+	files := map[string][]byte{}
+	for _, k := range known {
+		if c, ok := o.contents[policy+"/"+k.file]; ok && c.held {
+			files[k.file] = c.data
+		}
+	}
+	if err := validate(p, files); err != nil {
+		o.fail(unproven(policy, err))
+	}
+}
+
+// unproven tells what the proof of a policy's artifacts failed on.
+func unproven(policy string, err error) Failure {
+	return Failure{File: policy, Reason: Unproven, Message: err.Error()}
+}
