@@ -140,12 +140,17 @@ func (n names) take(kind string, name String) {
 	n.first[name.Value] = name.Range
 }
 
-// article is kind with its indefinite article.
+// article is a block of a kind with its indefinite article.
 func article(kind string) string {
+	a := "a "
 	if strings.ContainsAny(kind[:1], "aeiou") {
-		return "an " + kind
+		a = "an "
 	}
-	return "a " + kind
+	switch kind {
+	case "file", "policy", "template", "variable", "endpoint", "command", "result":
+		return a + kind
+	}
+	return a + kind + " block"
 }
 
 func unknownAttribute(r diag.Range, name, in string) diag.Diagnostic {
@@ -158,6 +163,8 @@ func unknownAttribute(r diag.Range, name, in string) diag.Diagnostic {
 	}
 	if slices.Contains(inv.blocks, name) {
 		d.Help = fmt.Sprintf("%s is a block: write %s { … } without the equals sign", name, name)
+	} else if in == "file" {
+		d.Help = "put it into a block: attributes stand in policies, templates and locals"
 	} else if in == "template" && (name == "version" || name == "targets") {
 		d.Help = "state it in the policy that extends this template"
 	}
@@ -185,11 +192,11 @@ func extraLabel(r diag.Range, kind string, want int) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Code:    "block-label",
 		At:      r,
-		Message: fmt.Sprintf("%s has one name, and this is a second", article(kind)),
+		Message: fmt.Sprintf("%s takes one name, and this is a second", article(kind)),
 		Help:    "remove it",
 	}
 	if want == 0 {
-		d.Message = fmt.Sprintf("%s block has no name", article(kind))
+		d.Message = fmt.Sprintf("%s takes no name", article(kind))
 		d.Help = fmt.Sprintf("write %s {", kind)
 	}
 	return d
@@ -215,13 +222,22 @@ func duplicateBlock(r diag.Range, kind string, first diag.Range) diag.Diagnostic
 }
 
 func duplicateName(kind string, name String, first diag.Range) diag.Diagnostic {
-	return diag.Diagnostic{
+	d := diag.Diagnostic{
 		Code:    "duplicate-" + kind,
 		At:      name.Range,
-		Message: fmt.Sprintf("%s is called %s, and that name is taken", article(kind), quoted(name.Value)),
+		Message: fmt.Sprintf("the name %s of this %s is taken", quoted(name.Value), kind),
 		Help:    "give it another name",
 		Related: []diag.Related{{At: first, Message: "first stated here"}},
 	}
+	switch kind {
+	case "target", "value":
+		d.Message = fmt.Sprintf("%s is listed twice", quoted(name.Value))
+		d.Help = "remove one of them"
+	case "waive":
+		d.Message = fmt.Sprintf("waive %s is stated twice", quoted(name.Value))
+		d.Help = "put both into one block"
+	}
+	return d
 }
 
 func nameMalformed(name String, kind, help string) diag.Diagnostic {

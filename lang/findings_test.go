@@ -19,7 +19,7 @@ type finding struct {
 var findings = []finding{
 	// What stands where.
 	{"file", `polcy "p" {}`, "unknown-block", `polcy`, "did you mean policy?", ""},
-	{"file", "x = 1 ⏎ " + smallest, "unknown-attribute", `x`, "remove it", smallest},
+	{"file", "x = 1 ⏎ " + smallest, "unknown-attribute", `x`, "put it into a block", smallest},
 	{"file", `test "t" {} ⏎ ` + smallest, "unknown-block", `test`, "*.test.hcl", smallest},
 	{"file", `# nothing`, "no-policy", "", `policy "NAME"`, smallest},
 	{"file", ``, "no-policy", "", `policy "NAME"`, smallest},
@@ -73,7 +73,7 @@ var findings = []finding{
 	{"policy", `network { ⏎ endpoint "e" { ⏎ ` + anEndpoint + ` ⏎ } ⏎ endpoint "e" { ⏎ ` + anEndpoint + ` ⏎ } ⏎ }`, "duplicate-endpoint", `"e"`, "another name", ""},
 	{"policy", `command "c" { ⏎ executable = "/x" ⏎ } ⏎ command "c" { ⏎ executable = "/x" ⏎ }`, "duplicate-command", `"c"`, "another name", ""},
 	{"command", `result "r" { ⏎ boolean "a" {} ⏎ integer "a" {} ⏎ }`, "duplicate-field", `"a"`, "another name", `result "r" { ⏎ boolean "a" {} ⏎ integer "b" {} ⏎ }`},
-	{"policy", aWaive + " ⏎ " + aWaive, "duplicate-waive", `"seatbelt"`, "another name", aWaive},
+	{"policy", aWaive + " ⏎ " + aWaive, "duplicate-waive", `"seatbelt"`, "one block", aWaive},
 	{"environment", `A = "1" ⏎ A = "2"`, "syntax", `A`, "one of the two", `A = "1" ⏎ B = "2"`},
 	{"environment", `Ä = "1"`, "environment-name", `Ä`, "A-Z", `A = "1"`},
 	{"environment", `DYLD_INSERT_LIBRARIES = "1"`, "environment-loader-variable", `DYLD_INSERT_LIBRARIES`, "never", `DYLD = "1"`},

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -157,7 +158,7 @@ func notWhole(r diag.Range, what string) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    "wrong-type",
 		At:      r,
-		Message: what + " is not a whole number of 64 bits",
-		Help:    "write digits without a fraction",
+		Message: what + " is not a whole number, or one too large",
+		Help:    fmt.Sprintf("write digits without a fraction, at most %d", int64(math.MaxInt64)),
 	}
 }

@@ -184,10 +184,14 @@ func wrongCount(r diag.Range, name string, f function, n int) diag.Diagnostic {
 	case f.least < len(f.params):
 		takes += fmt.Sprintf(" to %d", len(f.params))
 	}
+	counted := fmt.Sprintf("%d arguments", n)
+	if n == 1 {
+		counted = "one argument"
+	}
 	return diag.Diagnostic{
 		Code:    "wrong-arguments",
 		At:      r,
-		Message: fmt.Sprintf("%s has %d arguments", name, n),
+		Message: fmt.Sprintf("%s is called with %s", name, counted),
 		Help:    fmt.Sprintf("it takes %s", takes),
 	}
 }

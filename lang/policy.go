@@ -221,7 +221,7 @@ func (b *block) decodeWaives(out *Body) {
 		}
 		waive := &Waive{Target: w.name, Range: w.header, Features: w.strs("features"), Reason: w.str("reason")}
 		if _, ok := w.attrs["features"]; !ok {
-			b.p.add(missingAttribute(w.header, "waive", "features", `name what the target need not enforce, as in features = ["limits.memory"]`))
+			b.p.add(missingAttribute(w.header, "waive", "features", `name what the target need not enforce, as in features = ["filesystem.execute"]`))
 		}
 		if r := waive.Reason; w.attrs["reason"] == nil || !r.Range.IsZero() && strings.TrimSpace(r.Value) == "" {
 			b.p.add(missingAttribute(w.header, "waive", "reason", "say why it may be missing, for whoever reviews the policy"))
