@@ -211,3 +211,18 @@ func TestFailureIsPlain(t *testing.T) {
 		}
 	}
 }
+
+// Inspect tells what a release is, expired or not, and never makes a Verified.
+func TestInspect(t *testing.T) {
+	in := input(t)
+	in.Expires = time.Time{}
+	files := build(t, in)
+	m, report := Inspect(Memory(files))
+	if m == nil || m.Serial != 12 || report.Digest != string(digestOf(files)) || report.Verified() || report.ExitCode() != exitNo {
+		t.Errorf("Inspect = %+v\n%s", m, report)
+	}
+	at(files, "web/bwrap.json").Data[0]++
+	if m, report = Inspect(Memory(files)); m != nil || report.Checks[1].Outcome != Failed {
+		t.Errorf("Inspect of a changed release = %+v\n%s", m, report)
+	}
+}

@@ -17,6 +17,10 @@ const expiresSoon = 14 * 24 * time.Hour
 // serialAndExpiry: the release is not older than what was pinned or accepted here
 // before, is not expired, and will expire unless the pins do without.
 func (o *opening) serialAndExpiry() {
+	if o.inspects {
+		o.result.Outcome = NotAskedFor
+		return
+	}
 	if o.manifest == nil || o.sumsData == nil {
 		return
 	}

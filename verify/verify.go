@@ -53,11 +53,12 @@ var pipeline = []struct {
 
 // opening is one call of Open on its way through the pipeline.
 type opening struct {
-	tree   tree
-	trust  Trust
-	extra  []Check
-	report *Report
-	result *Result // of the check that runs
+	tree     tree
+	trust    Trust
+	inspects bool // trust is not asked about
+	extra    []Check
+	report   *Report
+	result   *Result // of the check that runs
 
 	entries      map[string]entry
 	manifest     *release.Manifest // nil: release.json could not be read
@@ -78,22 +79,42 @@ func Open(src Source, trust Trust, extra ...Check) (*Verified, *Report) {
 		diag.Bug("verify.Open: Trust.Now is not set")
 	}
 	o := &opening{trust: trust, extra: extra, report: &Report{Source: src.String()}}
+	if !o.run(src) {
+		return nil, o.report
+	}
+	return o.verdict()
+}
+
+// Inspect checks what needs no trust: structure, checksums and artifacts. It is for
+// programs that decide about trust, as `obspc pin` does. The manifest is nil unless
+// those checks passed; nothing that the runtime takes comes from here.
+func Inspect(src Source) (*release.Manifest, *Report) {
+	o := &opening{inspects: true, report: &Report{Source: src.String()}}
+	if !o.run(src) || !o.sound() {
+		return nil, o.report
+	}
+	o.report.Unanchored = true
+	return o.manifest, o.report
+}
+
+// run takes src through the pipeline; false when src cannot be opened.
+func (o *opening) run(src Source) bool {
 	tree, err := src.open()
 	if err != nil {
 		o.notOpened(err)
-		return nil, o.report
+		return false
 	}
 	defer tree.close()
 	o.tree = tree
 	for _, stage := range pipeline {
 		o.stage(stage.name, stage.run)
 	}
-	for _, c := range extra {
+	for _, c := range o.extra {
 		if !slices.ContainsFunc(o.report.Checks, func(r Result) bool { return r.Check == c.Name() }) {
 			o.stage(c.Name(), nil)
 		}
 	}
-	return o.verdict()
+	return true
 }
 
 // notOpened ends the report of a source that cannot be looked at.
@@ -144,12 +165,15 @@ func (o *opening) passUnlessFailed() {
 	}
 }
 
+// sound reports whether every check that was asked for passed.
+func (o *opening) sound() bool {
+	return !slices.ContainsFunc(o.report.Checks, func(r Result) bool { return r.Outcome != Passed && r.Outcome != NotAskedFor })
+}
+
 // verdict names the anchors, remembers the serial and makes the Verified.
 func (o *opening) verdict() (*Verified, *Report) {
-	for _, c := range o.report.Checks {
-		if c.Outcome != Passed && c.Outcome != NotAskedFor {
-			return nil, o.report
-		}
+	if !o.sound() {
+		return nil, o.report
 	}
 	anchors := o.anchors()
 	if len(anchors) == 0 {
