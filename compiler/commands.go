@@ -11,12 +11,10 @@ import (
 	"github.com/obspc/obspc/lang/diag"
 )
 
-// Bounds of a result's members that say none themselves: what every JSON reader
-// keeps exactly (RFC 8785, appendix D).
-const (
-	leastResult = -(1<<53 - 1)
-	mostResult  = 1<<53 - 1
-)
+// mostInteger is the largest whole number that every JSON reader keeps exactly
+// (RFC 8785, appendix D). It bounds what a policy may state, and the members of a
+// result that states no bounds.
+const mostInteger = 1<<53 - 1
 
 // commands types every command block.
 func commands(c *compilation) {
@@ -38,6 +36,12 @@ func (c *compilation) command(b *body, cmd *lang.Command) {
 		c.find(b, digestMalformed(s))
 		whole = false
 	}
+	for _, n := range bounds(cmd) {
+		if n.Value < -mostInteger || n.Value > mostInteger {
+			c.find(b, integerTooLarge(n))
+			whole = false
+		}
+	}
 	out.Fields = fields(cmd.Fields)
 	for _, a := range cmd.Arguments {
 		if f, ok := restField(a, out.Fields); ok {
@@ -52,6 +56,25 @@ func (c *compilation) command(b *body, cmd *lang.Command) {
 	if whole {
 		b.add(key{kind: commandKind, name: out.Name}, out, "command."+out.Name, cmd.Executable.Range)
 	}
+}
+
+// bounds are the whole numbers that the command's fields and results state.
+func bounds(cmd *lang.Command) []lang.Integer {
+	var out []lang.Integer
+	for _, f := range cmd.Fields {
+		out = append(out, lang.Integer{Value: f.Min, Range: f.Range}, lang.Integer{Value: f.Max, Range: f.Range})
+	}
+	if cmd.Result == nil {
+		return out
+	}
+	for _, f := range cmd.Result.Fields {
+		for _, n := range []*lang.Integer{f.Minimum, f.Maximum} {
+			if n != nil {
+				out = append(out, *n)
+			}
+		}
+	}
+	return out
 }
 
 // fields are the fields of all arguments, each once, sorted by name.
@@ -80,7 +103,7 @@ func result(r *lang.Result) *ir.Result {
 		field := ir.ResultField{Name: f.Name.Value, Kind: ir.ResultKind(f.Kind.Value)}
 		switch field.Kind {
 		case ir.IntegerResult:
-			field.Min, field.Max = stated(f.Minimum, leastResult), stated(f.Maximum, mostResult)
+			field.Min, field.Max = stated(f.Minimum, -mostInteger), stated(f.Maximum, mostInteger)
 		case ir.IdentifierResult:
 			field.MaxBytes = stated(f.MaxBytes, ir.DefaultIdentifierBytes)
 		case ir.EnumResult:
@@ -106,6 +129,16 @@ func stated(n *lang.Integer, otherwise int64) int64 {
 }
 
 func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// integerTooLarge reports a number that some reader of the release would round.
+func integerTooLarge(n lang.Integer) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "integer-range",
+		At:      n.Range,
+		Message: fmt.Sprintf("%d is further from zero than a number may be", n.Value),
+		Help:    fmt.Sprintf("numbers go from %d to %d", -mostInteger, mostInteger),
+	}
+}
 
 // digestMalformed reports text that no SHA-256 digest is written as.
 func digestMalformed(s lang.String) diag.Diagnostic {

@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -13,6 +14,9 @@ func settings(c *compilation) {
 	for _, b := range c.bodies {
 		if !b.source.Template {
 			b.targets = c.targets(b)
+			if v := b.source.Version; v.Value > mostInteger {
+				c.find(b, versionTooLarge(v))
+			}
 		}
 		c.setting(b, workspaceKind, "workspace", b.source.Workspace)
 		c.setting(b, unixKind, "network.unix", b.source.Network.Unix)
@@ -52,4 +56,14 @@ func (c *compilation) promised(ok bool, what string, at diag.Range) bool {
 		diag.Bug("lang let pass %s at %s", what, at)
 	}
 	return ok
+}
+
+// versionTooLarge reports a version that some reader of the release would round.
+func versionTooLarge(v lang.Integer) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "version-range",
+		At:      v.Range,
+		Message: fmt.Sprintf("version %d is larger than a version may be", v.Value),
+		Help:    fmt.Sprintf("count versions from 1; the largest is %d", mostInteger),
+	}
 }

@@ -1,13 +1,17 @@
 package ir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/obspc/obspc/compiler/canon"
 )
 
 // Name patterns of design 4. Names become folders, so they hold no separator and
@@ -34,7 +38,7 @@ func (p *Policy) Check() error {
 	if p.Version < 1 {
 		fault("version %d is below 1", p.Version)
 	}
-	if len(p.Targets) == 0 || !slices.IsSorted(p.Targets) || len(slices.Compact(slices.Clone(p.Targets))) != len(p.Targets) {
+	if len(p.Targets) == 0 || !isSet(p.Targets) {
 		fault("targets %q are not a sorted set", p.Targets)
 	}
 	for _, t := range p.Targets {
@@ -50,6 +54,10 @@ func (p *Policy) Check() error {
 	p.checkRest(fault)
 	for _, c := range p.Commands {
 		c.check(fault)
+	}
+	// Numbers and strings that ir.json cannot hold.
+	if _, err := canon.Marshal(p.wire()); err != nil {
+		fault("%v", err)
 	}
 	return errors.Join(faults...)
 }
@@ -103,8 +111,13 @@ func (p *Policy) checkEndpoints(fault func(string, ...any)) {
 		if (e.Host.Name == "") != e.Host.Addr.IsValid() {
 			fault("endpoint %q has a host or an address, one of them", e.Name)
 		}
-		if len(e.Ports) == 0 || !slices.IsSorted(e.Ports) || e.Ports[0] == 0 || len(slices.Compact(slices.Clone(e.Ports))) != len(e.Ports) {
+		if len(e.Ports) == 0 || e.Ports[0] == 0 || !isSet(e.Ports) {
 			fault("endpoint %q: ports are not a sorted set of 1 to 65535", e.Name)
+		}
+		for i := 1; i < len(e.Executables); i++ {
+			if e.Executables[i-1].Compare(e.Executables[i]) >= 0 {
+				fault("endpoint %q: executables %s and %s are out of order or the same", e.Name, e.Executables[i-1], e.Executables[i])
+			}
 		}
 	}
 }
@@ -135,7 +148,7 @@ func (p *Policy) checkRest(fault func(string, ...any)) {
 		}
 	}
 	for i, w := range p.Waivers {
-		if !slices.Contains(Features(), w.Feature) || strings.TrimSpace(w.Reason) == "" {
+		if w.Target != Bwrap && w.Target != Seatbelt || !slices.Contains(Features(), w.Feature) || strings.TrimSpace(w.Reason) == "" {
 			fault("waiver of %q for %q is unknown or without a reason", w.Feature, w.Target)
 		}
 		if i > 0 && string(p.Waivers[i-1].Target)+" "+string(p.Waivers[i-1].Feature) >= string(w.Target)+" "+string(w.Feature) {
@@ -201,8 +214,8 @@ func (c Command) check(fault func(string, ...any)) {
 		if i > 0 && c.Fields[i-1].Name >= f.Name || !used[f.Name] || !fieldForm.MatchString(f.Name) {
 			fault("%s: field %q is malformed, unused, out of order or stated twice", where, f.Name)
 		}
-		if f.Form == IdentifierForm && (f.MaxBytes < 1 || f.MaxBytes > 4096) || f.Form == IntegerForm && f.Min > f.Max {
-			fault("%s: field %q has an empty range", where, f.Name)
+		if !f.wellFormed() {
+			fault("%s: field %q has an unknown form, or bounds that its form has not", where, f.Name)
 		}
 	}
 	if c.Result == nil {
@@ -212,8 +225,48 @@ func (c Command) check(fault func(string, ...any)) {
 		if i > 0 && c.Result.Fields[i-1].Name >= f.Name || !fieldForm.MatchString(f.Name) {
 			fault("%s: result field %q is malformed, out of order or stated twice", where, f.Name)
 		}
-		if f.Kind == IntegerResult && f.Min > f.Max || f.Kind == EnumResult && len(f.Values) == 0 || f.Kind == IdentifierResult && f.MaxBytes < 1 {
-			fault("%s: result field %q admits nothing", where, f.Name)
+		if !f.wellFormed() {
+			fault("%s: result field %q has an unknown kind, or bounds that its kind has not", where, f.Name)
 		}
 	}
+}
+
+// maxIdentifier bounds the bytes of an identifier, whatever a policy says.
+const maxIdentifier = 4096
+
+// wellFormed reports whether the field has the bounds of its form, none empty,
+// and no others.
+func (f Field) wellFormed() bool {
+	switch f.Form {
+	case IdentifierForm:
+		return f.MaxBytes >= 1 && f.MaxBytes <= maxIdentifier && f.Min == 0 && f.Max == 0
+	case IntegerForm:
+		return f.Min <= f.Max && f.MaxBytes == 0
+	case RestForm:
+		return f.MaxBytes == 0 && f.Min == 0 && f.Max == 0
+	}
+	return false
+}
+
+// wellFormed reports whether the field has the bounds of its kind, none empty,
+// and no others.
+func (f ResultField) wellFormed() bool {
+	plain := ResultField{Name: f.Name, Kind: f.Kind}
+	switch f.Kind {
+	case IntegerResult:
+		plain.Min, plain.Max = f.Min, f.Max
+		return f.Min <= f.Max && reflect.DeepEqual(f, plain)
+	case IdentifierResult:
+		plain.MaxBytes = f.MaxBytes
+		return f.MaxBytes >= 1 && f.MaxBytes <= maxIdentifier && reflect.DeepEqual(f, plain)
+	case EnumResult:
+		plain.Values = f.Values
+		return len(f.Values) > 0 && isSet(f.Values) && reflect.DeepEqual(f, plain)
+	}
+	return f.Kind == BooleanResult && reflect.DeepEqual(f, plain)
+}
+
+// isSet reports whether the list is sorted and holds nothing twice.
+func isSet[T cmp.Ordered](list []T) bool {
+	return slices.IsSorted(list) && len(slices.Compact(slices.Clone(list))) == len(list)
 }

@@ -45,10 +45,7 @@ func Decide(p *Policy, r Request) Decision { return NewDecider(p).Decide(r) }
 // Decider answers requests for one policy. It is safe for concurrent use and
 // does not allocate.
 type Decider struct {
-	files     map[Path]*FileRule
-	execute   map[Path]*ExecuteRule
-	below     map[Path]bool // something named lies strictly below (execute rules too)
-	readable  map[Path]bool // something readable lies strictly below
+	nodes     map[Path]node // every path that a rule names, and all above them
 	unix      UnixRule
 	exact     map[string][]*Endpoint
 	one, many map[string][]*Endpoint
@@ -57,11 +54,18 @@ type Decider struct {
 	runs      [numRoots]bool  // by root: has an execute rule
 }
 
+// node is what the rules say about one path. Below: something named lies strictly
+// below it (execute rules too); readable: something readable does.
+type node struct {
+	file            *FileRule
+	execute         *ExecuteRule
+	below, readable bool
+}
+
 // NewDecider indexes p; it keeps no reference to later changes of p's lists.
 func NewDecider(p *Policy) *Decider {
 	d := &Decider{
-		files: map[Path]*FileRule{}, execute: map[Path]*ExecuteRule{},
-		below: map[Path]bool{}, readable: map[Path]bool{}, unix: p.Unix,
+		nodes: make(map[Path]node, 2*(len(p.Files)+len(p.Execute))), unix: p.Unix,
 		exact: map[string][]*Endpoint{}, one: map[string][]*Endpoint{}, many: map[string][]*Endpoint{},
 	}
 	for i := range p.Files {
@@ -69,8 +73,10 @@ func NewDecider(p *Policy) *Decider {
 	}
 	for i := range p.Execute {
 		r := &p.Execute[i]
-		d.execute[r.Path] = r
-		d.markAbove(r.Path, d.below)
+		n := d.nodes[r.Path]
+		n.execute = r
+		d.nodes[r.Path] = n
+		d.markAbove(r.Path, false)
 		if !inSystemTree(r.Path) {
 			d.runs[r.Path.root] = true
 		}
@@ -87,20 +93,25 @@ func (d *Decider) addFile(r *FileRule) {
 	if r.Path.root == Config {
 		return
 	}
-	d.files[r.Path] = r
-	d.markAbove(r.Path, d.below)
-	if r.Level >= Read {
-		d.markAbove(r.Path, d.readable)
-	}
+	n := d.nodes[r.Path]
+	n.file = r
+	d.nodes[r.Path] = n
+	d.markAbove(r.Path, r.Level >= Read)
 	// A rule inside a system tree never covers what a slot is bound to.
 	if !inSystemTree(r.Path) || r.Path.IsRoot() && !r.Only {
 		d.levels[r.Path.root] |= 1 << r.Level
 	}
 }
 
-func (d *Decider) markAbove(p Path, set map[Path]bool) {
-	for q, ok := p.Parent(); ok && !set[q]; q, ok = q.Parent() {
-		set[q] = true
+// markAbove says of everything above p that p is named, and whether it is readable.
+func (d *Decider) markAbove(p Path, readable bool) {
+	for q, ok := p.Parent(); ok; q, ok = q.Parent() {
+		n := d.nodes[q]
+		if n.below && (n.readable || !readable) {
+			return // and so it is for all above q
+		}
+		n.below, n.readable = true, n.readable || readable
+		d.nodes[q] = n
 	}
 }
 
@@ -147,7 +158,7 @@ func both(a, b Decision) Decision {
 // lookup is the longest rule of p's own root that covers p.
 func (d *Decider) lookup(p Path) *FileRule {
 	for q, ok := p, true; ok; q, ok = q.Parent() {
-		if r := d.files[q]; r != nil && (!r.Only || q == p) {
+		if r := d.nodes[q].file; r != nil && (!r.Only || q == p) {
 			return r
 		}
 	}
@@ -160,7 +171,7 @@ func (d *Decider) fallback(p Path) *FileRule {
 	if p.root == Host {
 		return nil
 	}
-	if r := d.files[Path{}]; r != nil && !r.Only {
+	if r := d.nodes[Path{}].file; r != nil && !r.Only {
 		return r
 	}
 	return nil
@@ -204,21 +215,27 @@ func (d *Decider) gives(s Root, allow bool, want Level) bool {
 // p, given what each root could do: a later root's rules win wherever its slot is
 // bound around p; an earlier root's count when p's own root says nothing.
 func (d *Decider) depends(p Path, turns func(Root) bool) RootSet {
-	out := d.dependsLater(p, turns)
-	if d.lookup(p) == nil {
-		out |= dependsEarlier(p, turns)
+	later, earlier := d.dependsLater(p, turns), dependsEarlier(p, turns)
+	if earlier != 0 && d.lookup(p) != nil {
+		earlier = 0
 	}
-	return out
+	return later | earlier
 }
 
 // dependsLater lists the later roots that could cover p. None covers what is
 // named in p's own root, or lies above something named there: a rule of theirs
 // would stand at or above that, and no such binding is admissible.
 func (d *Decider) dependsLater(p Path, turns func(Root) bool) RootSet {
-	var out RootSet
-	if inSystemTree(p) || d.held(p) {
-		return out
+	out := laterRoots(p, turns)
+	if out != 0 && (inSystemTree(p) || d.held(p)) {
+		return 0
 	}
+	return out
+}
+
+// laterRoots is the set of roots after p's own of which turns is true.
+func laterRoots(p Path, turns func(Root) bool) RootSet {
+	var out RootSet
 	for s := p.root + 1; int(s) < numRoots; s++ {
 		if turns(s) {
 			out = out.with(s)
@@ -245,7 +262,7 @@ func (d *Decider) stat(p Path) Decision {
 	if out.Allow {
 		return out
 	}
-	if d.readable[p] {
+	if d.nodes[p].readable {
 		out.Allow, out.Reason, out.Depends = true, Seen, 0
 		return out
 	}
@@ -268,15 +285,11 @@ func (d *Decider) seenThrough(p Path) RootSet {
 	if parent, ok := p.Parent(); !ok || d.lookup(parent) == nil {
 		out |= dependsEarlier(p, reads)
 	}
-	if inSystemTree(p) && !p.IsRoot() {
+	later := laterRoots(p, reads)
+	if later != 0 && inSystemTree(p) && !p.IsRoot() {
 		return out
 	}
-	for s := p.root + 1; int(s) < numRoots; s++ {
-		if reads(s) {
-			out = out.with(s)
-		}
-	}
-	return out
+	return out | later
 }
 
 // rename decides about a name: it needs write, and nothing may hold it.
@@ -288,27 +301,28 @@ func (d *Decider) rename(p Path) Decision {
 	if d.held(p) {
 		return Decision{Reason: ByHeld, Rule: out.Rule}
 	}
-	for s := p.root + 1; int(s) < numRoots && !inSystemTree(p); s++ {
-		if d.levels[s] != 0 || d.runs[s] {
-			out.Depends = out.Depends.with(s)
-		}
+	// What is bound below p holds p.
+	later := laterRoots(p, func(s Root) bool { return d.levels[s] != 0 || d.runs[s] })
+	if later != 0 && !inSystemTree(p) {
+		out.Depends |= later
 	}
 	return out
 }
 
 // held reports whether a rule names p or, inside a write, something below it.
 func (d *Decider) held(p Path) bool {
-	return d.files[p] != nil || d.execute[p] != nil || d.below[p]
+	n := d.nodes[p]
+	return n.file != nil || n.execute != nil || n.below
 }
 
 // executes is the rule that lets p start, if it can be read.
 func (d *Decider) executes(p Path) *ExecuteRule {
 	for q, ok := p, true; ok; q, ok = q.Parent() {
-		if r := d.execute[q]; r != nil && (!r.Only || q == p) {
+		if r := d.nodes[q].execute; r != nil && (!r.Only || q == p) {
 			return r
 		}
 	}
-	if r := d.execute[Path{}]; r != nil && !r.Only && p.root != Host {
+	if r := d.nodes[Path{}].execute; r != nil && !r.Only && p.root != Host {
 		return r
 	}
 	return nil

@@ -157,7 +157,7 @@ func (d *Decider) around(p Path) *FileRule {
 		return d.fallback(p)
 	}
 	for q, ok := parent, true; ok; q, ok = q.Parent() {
-		if r := d.files[q]; r != nil && !r.Only {
+		if r := d.nodes[q].file; r != nil && !r.Only {
 			return r
 		}
 	}

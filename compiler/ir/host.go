@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -45,27 +46,35 @@ func (h HostPattern) String() string {
 var ErrHostMalformed = errors.New("is not a host name")
 
 // hostProfile is the lookup profile of UTS #46 with the checks of STD 3: lower
-// case, A-labels, label and name lengths.
+// case, A-labels, label and name lengths. Hyphens in third and fourth place are
+// admitted (CheckHyphens forbids them): content networks have such names.
 var hostProfile = idna.New(
 	idna.MapForLookup(),
 	idna.BidiRule(),
 	idna.VerifyDNSLength(true),
 	idna.StrictDomainName(true),
 	idna.Transitional(false),
+	idna.CheckHyphens(false),
 )
 
 // CanonicalHost is name in the one form that hosts are compared in: lower-case
-// A-labels without the trailing dot. Addresses, empty labels, control
-// characters, percent signs and everything else that is no host name wrap
+// A-labels without the trailing dot. Addresses in any spelling, empty labels,
+// control characters, percent signs and everything else that is no host name wrap
 // ErrHostMalformed.
 func CanonicalHost(name string) (string, error) {
-	trimmed := strings.TrimSuffix(name, ".")
-	if _, err := netip.ParseAddr(strings.Trim(trimmed, "[]")); err == nil {
-		return "", fmt.Errorf("%q is an address and %w", name, ErrHostMalformed)
+	malformed := fmt.Errorf("%q %w", name, ErrHostMalformed)
+	if !utf8.ValidString(name) {
+		return "", malformed
 	}
-	host, err := hostProfile.ToASCII(trimmed)
-	if err != nil || host == "" {
-		return "", fmt.Errorf("%q %w", name, ErrHostMalformed)
+	host, err := hostProfile.ToASCII(name)
+	if err != nil {
+		return "", malformed
+	}
+	host = strings.TrimSuffix(host, ".") // after mapping: U+3002 is a dot too
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || label[0] == '-' || label[len(label)-1] == '-' { // RFC 1123, section 2.1
+			return "", malformed
+		}
 	}
 	// A last label of digits is an address in some resolver's eyes (decimal, octal
 	// and hexadecimal IPv4; WHATWG URL standard, "ends in a number").

@@ -136,16 +136,31 @@ func parseAuthority(r Request, text string) (Request, error) {
 		return Request{}, fmt.Errorf("%q has no port from 1 to 65535", text)
 	}
 	r.Port = uint16(port)
-	host := text[:colon]
-	if bracketed, ok := strings.CutPrefix(host, "["); ok {
-		host = strings.TrimSuffix(bracketed, "]")
+	if r.Addr, err = literalAddress(text[:colon]); err != nil || r.Addr.IsValid() {
+		return r, err
 	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		r.Addr = addr.Unmap()
-		return r, nil
-	}
-	r.Host, err = CanonicalHost(host)
+	r.Host, err = CanonicalHost(text[:colon])
 	return r, err
+}
+
+// literalAddress is the address that host is written as; the zero Addr when it is
+// a name. IPv6 stands in brackets, nothing else does, and none has a zone.
+func literalAddress(host string) (netip.Addr, error) {
+	inner, bracketed := strings.CutPrefix(host, "[")
+	if bracketed {
+		var closed bool
+		if inner, closed = strings.CutSuffix(inner, "]"); !closed {
+			return netip.Addr{}, fmt.Errorf("%q has a bracket that is not closed", host)
+		}
+	}
+	addr, err := netip.ParseAddr(inner)
+	switch {
+	case err != nil && !bracketed:
+		return netip.Addr{}, nil
+	case err != nil || addr.Zone() != "" || addr.Is6() != bracketed:
+		return netip.Addr{}, fmt.Errorf("%q is no address; write IPv6 as [2001:db8::7], IPv4 and names without brackets", host)
+	}
+	return addr.Unmap(), nil
 }
 
 func listKinds() string {
