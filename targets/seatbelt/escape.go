@@ -99,9 +99,6 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 const originBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/[]"
 
 func checkOrigin(s string) error {
-	if s == "" {
-		return &StringError{s, "a rule names no statement"}
-	}
 	odd := strings.IndexFunc(s, func(c rune) bool { return !strings.ContainsRune(originBytes, c) })
 	if odd >= 0 || len(s) >= maxString {
 		return &StringError{s, "no statement has such a name"}

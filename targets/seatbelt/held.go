@@ -27,10 +27,11 @@ func (w *printer) held(v *view) {
 	}
 }
 
-// hold writes one held name. What leads to something protected is held under every
-// spelling; a protected path itself already is.
+// hold writes one held name, where the level alone would let go of it: a deny and a
+// carve-out already refuse their own names. What leads to something protected is
+// held under every spelling.
 func (w *printer) hold(v *view, p ir.Path, n name) {
-	if have, _ := v.level(p); have < ir.Write && !v.earlier(p.Root(), ir.Write) {
+	if r := v.at[p]; r != nil && r.Level < ir.Write || r == nil && !v.mayHave(p, ir.Write) {
 		return
 	}
 	a := area{p, true}

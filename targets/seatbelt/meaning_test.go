@@ -145,7 +145,8 @@ func unknowable(p *ir.Policy, b ir.Binding, r ir.Request) bool {
 
 // TestCase tries protected names under other spellings, the bound part included.
 func TestCase(t *testing.T) {
-	p := statements("read=[/Users] write=[W] deny=[W/Secret/key] read=[W/.git/hooks] deny=[H/.ssh]")
+	p := statements("read=[/Users] write=[W] deny=[W/Secret/key] read=[W/.git/hooks] deny=[H/.ssh] execute=[W, H]")
+	p.Unix = ir.UnixRule{Visible: true, Origin: "p/network.unix"}
 	for _, m := range machines(t, p, bound) {
 		for _, tt := range []struct {
 			op, path string
@@ -160,10 +161,40 @@ func TestCase(t *testing.T) {
 			{"file-write-unlink", "/Users/u/src/w/.Git", false},
 			{"file-write-unlink", "/Users/u/src/w/.gitx", true},
 			{"file-read-data", "/Users/U/.SSH/id", false},
+			{"process-exec*", "/Users/u/src/w/secret/KEY", false},
+			{"process-exec*", "/Users/u/src/w/secret/KEYS", true},
+			{"network-outbound", "/Users/u/src/w/secret/KEY", false},
+			{"network-outbound", "/Users/u/src/w/secret/KEYS", true},
 			{"file-read-data", "/Users/u/xssh/id", true},
 		} {
 			if got := m.allows(tt.op, event{Path: tt.path}); got != tt.want {
 				t.Errorf("%s: %s %s = %v, want %v", m.release, tt.op, tt.path, got, tt.want)
+			}
+		}
+	}
+}
+
+// TestMaskSeen: a mask right below a slot's own root can be seen where all is
+// readable, and not where only() might open nothing but the directory's names.
+func TestMaskSeen(t *testing.T) {
+	for stated, want := range map[string]bool{
+		"read=[/] deny=[H/.ssh]": true, "read=[/usr] deny=[H/.ssh]": false, "read=[/, /Users/u] deny=[H/.ssh]": false,
+	} {
+		p := statements(stated)
+		for i := range p.Files {
+			p.Files[i].Only = p.Files[i].Path == ir.MustPath("/Users/u")
+		}
+		b, err := p.Bind(bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ir.Request{Kind: ir.StatRequest, Path: ir.MustPath("/Users/u/.ssh")}
+		if got := ir.Decide(b, r).Allow; got != want {
+			t.Errorf("Decide(%s, %s) = %v, want %v", stated, r, got, want)
+		}
+		for _, m := range machines(t, p, bound) {
+			if got := m.permits(t, r); got != want {
+				t.Errorf("%s: profile of %s allows %s: %v, want %v", m.release, stated, r, got, want)
 			}
 		}
 	}

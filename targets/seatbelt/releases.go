@@ -55,13 +55,17 @@ func (o operation) leftOpen() bool {
 	return o.Open
 }
 
-func operationNamed(name string) (operation, bool) {
+var operationIndex = func() map[string]operation {
+	index := make(map[string]operation, len(operations))
 	for _, o := range operations {
-		if o.Name == name {
-			return o, true
-		}
+		index[o.Name] = o
 	}
-	return operation{}, false
+	return index
+}()
+
+func operationNamed(name string) (operation, bool) {
+	o, ok := operationIndex[name]
+	return o, ok
 }
 
 // operations is every operation of the supported releases. Sources: the libsandbox

@@ -48,7 +48,8 @@ type view struct {
 	files   []ir.FileRule
 	execute []ir.ExecuteRule
 	at      map[ir.Path]*ir.FileRule
-	links   []ir.Path // the known links through which something readable is named
+	outer   map[ir.Root]ir.Level // the highest level of rules that may hold a slot bound, by their root
+	links   []ir.Path            // the known links through which something readable is named
 	unix    ir.UnixRule
 	system  ir.System
 }
@@ -58,7 +59,7 @@ func newView(p *ir.Policy) (*view, error) {
 	if conflicts := Conflicts(p); len(conflicts) > 0 {
 		return nil, conflicts[0]
 	}
-	v := &view{at: map[ir.Path]*ir.FileRule{}, unix: p.Unix, system: p.System}
+	v := &view{at: map[ir.Path]*ir.FileRule{}, outer: map[ir.Root]ir.Level{}, unix: p.Unix, system: p.System}
 	for _, r := range p.Files {
 		if !applies(r) {
 			continue
@@ -81,7 +82,11 @@ func newView(p *ir.Policy) (*view, error) {
 	v.files = slices.CompactFunc(v.files, func(a, b ir.FileRule) bool { return a.Path == b.Path })
 	v.execute = slices.CompactFunc(v.execute, func(a, b ir.ExecuteRule) bool { return a.Path == b.Path })
 	for i := range v.files {
-		v.at[v.files[i].Path] = &v.files[i]
+		r := &v.files[i]
+		v.at[r.Path] = r
+		if mayHoldSlots(area{r.Path, r.Only}) {
+			v.outer[r.Path.Root()] = max(v.outer[r.Path.Root()], r.Level)
+		}
 	}
 	return v, nil
 }
@@ -184,11 +189,14 @@ func (v *view) mayHave(p ir.Path, level ir.Level) bool {
 }
 
 // earlier reports whether a rule of a root before slot gives at least the level to
-// what the slot may be bound to.
+// what the slot may be bound to. The level is above Deny.
 func (v *view) earlier(slot ir.Root, level ir.Level) bool {
-	return slices.ContainsFunc(v.files, func(r ir.FileRule) bool {
-		return r.Path.Root() < slot && r.Level >= level && mayHoldSlots(area{r.Path, r.Only})
-	})
+	for r := ir.Host; r < slot; r++ {
+		if v.outer[r] >= level {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHoldSlots reports whether a slot may be bound somewhere inside a.
