@@ -29,22 +29,22 @@ type measure struct {
 }
 
 var (
-	milliseconds = []unit{{"ms", 1}, {"s", 1000}, {"m", 60_000}, {"h", 3_600_000}}
-	bytes        = []unit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	millisecondUnits = []unit{{"ms", 1}, {"s", 1000}, {"m", 60_000}, {"h", 3_600_000}}
+	byteUnits        = []unit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
 		{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}
-	seconds = []unit{{"s", 1}, {"m", 60}, {"h", 3600}}
+	secondUnits = []unit{{"s", 1}, {"m", 60}, {"h", 3600}}
 )
 
 // measures says for each limit how it is written. The kernel keeps cpu_time in
 // whole seconds (RLIMIT_CPU) and lets no process have more than 1,048,576
 // descriptors (fs.nr_open); below 16 the first process itself cannot work.
 var measures = map[ir.LimitName]measure{
-	ir.Timeout:   {milliseconds, 1, 30 * 24 * 3_600_000, `"30s"`, "1ms", "720h"},
-	ir.CPUTime:   {seconds, 1, 30 * 24 * 3600, `"30s"`, "1s", "720h"},
+	ir.Timeout:   {millisecondUnits, 1, 30 * 24 * 3_600_000, `"30s"`, "1ms", "720h"},
+	ir.CPUTime:   {secondUnits, 1, 30 * 24 * 3600, `"30s"`, "1s", "720h"},
 	ir.OpenFiles: {nil, 16, 1 << 20, "256", "16", "1048576"},
-	ir.FileSize:  {bytes, 1, 1 << 50, `"64MiB"`, "1B", "1024TiB"},
-	ir.Stdout:    {bytes, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
-	ir.Stderr:    {bytes, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
+	ir.FileSize:  {byteUnits, 1, 1 << 50, `"64MiB"`, "1B", "1024TiB"},
+	ir.Stdout:    {byteUnits, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
+	ir.Stderr:    {byteUnits, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
 }
 
 // limits counts every limit in the IR's units.

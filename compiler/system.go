@@ -11,7 +11,7 @@ import (
 )
 
 // shmSize is how system.shm is written; a tmpfs counts whole pages.
-var shmSize = measure{bytes, 4096, 1 << 40, `"64MiB"`, "4KiB", "1TiB"}
+var shmSize = measure{byteUnits, 4096, 1 << 40, `"64MiB"`, "4KiB", "1TiB"}
 
 // system states what the system blocks say.
 func system(c *compilation) {
