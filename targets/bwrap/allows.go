@@ -4,11 +4,12 @@ import "github.com/obspc/obspc/compiler/ir"
 
 // Access is what the table lets a process do at one path: the contents and the
 // names in it (Read, which includes listing), its node (Stat), its contents, mode
-// and times (Write), and its name (Name: make, remove, move). Mount tells paths
-// apart that no rename or link connects (EXDEV).
+// and times (Write), and its name (Name: make, remove, move). Mount and Kind are
+// the mount it lies on: no rename or link connects two of them (EXDEV).
 type Access struct {
 	Read, Stat, Write, Name bool
 	Mount                   ir.Path
+	Kind                    EntryKind
 }
 
 // Access answers for a bound path without following a link at it. What a HostNode
@@ -18,7 +19,7 @@ func (t *Table) Access(p ir.Path) Access {
 	if m == nil {
 		return Access{}
 	}
-	a := Access{Mount: m.Path}
+	a := Access{Mount: m.Path, Kind: m.Kind}
 	switch m.Kind {
 	case HostNode, Memory, Terminals:
 		a.Read, a.Stat, a.Write = true, true, m.Writable
@@ -53,6 +54,13 @@ func (t *Table) inMemory(p ir.Path, m *Entry, a *Access) {
 	a.Read = mode&0o444 != 0 || m.Writable
 	a.Write = m.Writable
 	a.Name = m.Writable && p != m.Path
+}
+
+// AbsentDevice reports whether p lies in the private /dev and is not there: bwrap
+// makes the minimal devices and nothing else.
+func (t *Table) AbsentDevice(p ir.Path) bool {
+	m := t.mounted(p)
+	return m != nil && t.at(p) == nil && (m.Kind == DevMount || m.Kind == DeviceNode && m.ByDev)
 }
 
 // Resolve follows the links that bwrap made on the way to p, the last component

@@ -12,7 +12,7 @@ func (p *plan) build() error {
 	for _, o := range p.ops {
 		switch {
 		case o.at.IsRoot():
-		case !o.states():
+		case !o.States():
 			if !p.needed[o.at] {
 				continue
 			}

@@ -29,7 +29,7 @@ func (s *Set) count() error {
 	for _, o := range s.Operations {
 		n += o.worst()
 		parent, ok := o.Path.Parent()
-		if !ok || !o.states() {
+		if !ok || !o.States() {
 			continue
 		}
 		siblings[parent]++

@@ -51,6 +51,9 @@ func (c *compilation) devices() error {
 	}
 	root := c.rules[devPath]
 	if root == nil || root.Backing != ir.DevFS || root.Level != ir.Read || !root.Only {
+		if root != nil {
+			return otherDevice(root)
+		}
 		return partialDevices(c.dev[0], devPath)
 	}
 	for _, r := range c.dev {
@@ -65,8 +68,11 @@ func (c *compilation) devices() error {
 	}
 	for _, n := range devNodes {
 		r := c.rules[n.path]
-		if r == nil || r.Backing != ir.DevFS && !(n.path == shmPath && r.Backing == ir.TmpFS) {
+		switch {
+		case r == nil:
 			return partialDevices(root, n.path)
+		case r.Backing != ir.DevFS && !(n.path == shmPath && r.Backing == ir.TmpFS):
+			return otherDevice(r)
 		}
 	}
 	c.operations[devPath] = Operation{Verb: Dev, Path: devPath, Origin: root.Origin}
@@ -87,5 +93,5 @@ func notADevice(r *ir.FileRule) error {
 }
 
 func otherDevice(r *ir.FileRule) error {
-	return &UnsupportedError{r.Path, r.Origin, "the minimal /dev gives this node another level", `state devices = "minimal" alone`}
+	return &UnsupportedError{r.Path, r.Origin, "the minimal /dev has it, at another level", `leave it out, or leave devices = "minimal" out`}
 }

@@ -41,13 +41,18 @@ func MaskCount(s *Set, b ir.Binding, f Facts) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return t.Masks(), nil
+}
+
+// Masks is the number of files that are hidden.
+func (t *Table) Masks() int {
 	n := 0
 	for _, e := range t.Entries {
 		if e.Kind == HiddenFile {
 			n++
 		}
 	}
-	return n, nil
+	return n
 }
 
 // Materialise is the options stream for `bwrap --args FD`: options and their
@@ -58,25 +63,27 @@ func Materialise(s *Set, b ir.Binding, f Facts, fds FDs) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.Stream(fds)
+}
+
+// Stream prints the table as Materialise does.
+func (t *Table) Stream(fds FDs) ([]byte, error) {
 	if fds.Seccomp <= 2 || fds.Status <= 2 {
 		return nil, fmt.Errorf("descriptors %d and %d cannot be the filter and the status", fds.Seccomp, fds.Status)
+	}
+	if n := t.Masks(); n != len(fds.Masks) {
+		return nil, fmt.Errorf("%d descriptors for %d masks", len(fds.Masks), n)
 	}
 	var w stream
 	w.raw(fixedOptions(t.Isolation.Namespaces))
 	masks := fds.Masks
 	for _, e := range t.Entries {
 		if e.Kind == HiddenFile {
-			if len(masks) == 0 {
-				return nil, fmt.Errorf("no descriptor for the mask of %s", e.Path)
-			}
 			w.add("--perms", "0000").add("--ro-bind-data", strconv.Itoa(masks[0]), e.Path.String())
 			masks = masks[1:]
 			continue
 		}
 		w.entry(e)
-	}
-	if len(masks) > 0 {
-		return nil, fmt.Errorf("%d descriptors for masks that are not there", len(masks))
 	}
 	w.seal(t)
 	w.add("--seccomp", strconv.Itoa(fds.Seccomp)).add("--json-status-fd", strconv.Itoa(fds.Status))

@@ -74,7 +74,7 @@ func (p *plan) want() {
 		}
 	}
 	for _, o := range p.ops {
-		if o.states() || !p.needed[o.at] || p.decider(o.at).level() != ir.Write {
+		if o.States() || !p.needed[o.at] || p.decider(o.at).level() != ir.Write {
 			continue
 		}
 		if fact, known := p.facts[o.at]; known && fact.Kind == Missing {

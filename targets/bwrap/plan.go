@@ -131,7 +131,7 @@ func (p *plan) place(s *Set) error {
 		q := &placed{Operation: o, at: p.binding.Path(o.Path)}
 		q.end = q.at
 		p.ops = append(p.ops, q)
-		if !o.states() {
+		if !o.States() {
 			continue
 		}
 		if other := first[q.at]; other != nil && (other.Path.Root() < o.Path.Root() || other.at == q.at) {
@@ -167,7 +167,7 @@ func (p *plan) aroundOf(at ir.Path) *placed {
 // activate finds out what an operation stands for in this run. Parents come
 // first, so what is around it is known.
 func (p *plan) activate(o *placed) error {
-	if !o.states() {
+	if !o.States() {
 		return nil
 	}
 	o.around = p.aroundOf(o.at)

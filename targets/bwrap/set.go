@@ -56,9 +56,9 @@ type Operation struct {
 	Origin   ir.Origin
 }
 
-// states reports whether a rule names the operation's path; otherwise it stands
+// States reports whether a rule names the operation's path; otherwise it stands
 // for an ancestor.
-func (o Operation) states() bool {
+func (o Operation) States() bool {
 	switch o.Verb {
 	case Skeleton:
 		return o.Listable

@@ -1,0 +1,119 @@
+package targets
+
+import "github.com/obspc/obspc/compiler/ir"
+
+// Capability is how well a target keeps a feature (design 5.5). The zero value is
+// Absent: what nobody thought of is refused. Nothing is ever looser.
+type Capability uint8
+
+// Absent: the target cannot keep it, so a policy that uses it is refused.
+// Attribution: it limits honest programs and is no boundary. Tighter: the target
+// denies more than the policy says. Exact: as the policy says.
+const (
+	Absent Capability = iota
+	Attribution
+	Tighter
+	Exact
+)
+
+var capabilityNames = [...]string{"absent", "attribution", "tighter", "exact"}
+
+func (c Capability) String() string { return capabilityNames[c] }
+
+// Answer is what one target says about one feature. Layer is what enforces it;
+// Note says what differs, or why it is absent.
+type Answer struct {
+	Capability Capability
+	Layer      string
+	Note       string
+}
+
+// feature is one row of the table: a feature, what it is called in a finding, and
+// each target's answer.
+type feature struct {
+	name            ir.Feature
+	thing           string
+	bwrap, seatbelt Answer
+}
+
+// Layers of enforcement.
+const (
+	byMount     = "mount"
+	byLandlock  = "Landlock"
+	bySeccomp   = "seccomp"
+	byNetwork   = "network namespace"
+	byRuntime   = "runtime"
+	byRlimit    = "rlimit"
+	bySeatbelt  = "Seatbelt"
+	byProxy     = "proxy"
+	needsProxy  = "needs the egress proxy"
+	macOSOnly   = "Linux has nothing of that name"
+	perProcess  = "each process has the limit to itself"
+	linuxMemory = "macOS has no memory file system"
+)
+
+func exact(layer string) Answer         { return Answer{Exact, layer, ""} }
+func exactly(layer, note string) Answer { return Answer{Exact, layer, note} }
+func tighter(layer, note string) Answer { return Answer{Tighter, layer, note} }
+func absent(layer, note string) Answer  { return Answer{Absent, layer, note} }
+
+// table has a row for every feature, in the order of ir.Features.
+var table = []feature{
+	{ir.FeatureRead, "reading a path", exact(byMount), exact(bySeatbelt)},
+	{ir.FeatureWrite, "writing a path", exact(byMount), exact(bySeatbelt)},
+	{ir.FeatureDeny, "a hole in what is granted", exact(byMount), exact(bySeatbelt)},
+	{ir.FeatureCarveOut, "a read inside a write", exact(byMount), exact(bySeatbelt)},
+	{ir.FeatureOnly, "only() of a path", exact(byMount), exact(bySeatbelt)},
+	{ir.FeatureOnlyCarveOut, "only() of a read inside a write", absent(byMount, "a mount carries all that lies below it"), exact(bySeatbelt)},
+	{ir.FeatureHeldDirectory, "renaming and linking across a protected directory",
+		tighter(byMount, "it is a mount of its own, so rename and link across it fail with EXDEV"), exact(bySeatbelt)},
+	{ir.FeatureProtectedCase, "names that differ from a protected one only by case",
+		exact(byMount), tighter(bySeatbelt, "they are protected as well, whether or not the volume tells them apart")},
+	{ir.FeatureProtectedNonASCII, "a protected name outside ASCII",
+		exact(byMount), absent(bySeatbelt, "the volume may know it under other spellings, which no pattern lists")},
+	{ir.FeatureRootLink, "a path below /tmp, /var or /etc",
+		exact(byMount), exactly(bySeatbelt, "the profile names /private/tmp, /private/var and /private/etc, where those links lead")},
+	{ir.FeatureExecute, "what may be executed", exact(byLandlock), exact(bySeatbelt)},
+	{ir.FeatureTmp, "private temporary files", exact(byMount), exactly(bySeatbelt, "a new directory, of no fixed size")},
+	{ir.FeatureDevices, "the minimal devices", exactly(byMount, "nothing else is in /dev"), exactly(bySeatbelt, "the ones that macOS has")},
+	{ir.FeatureShm, "shared memory at /dev/shm", exact(byMount), exactly(bySeatbelt, linuxMemory)},
+	{ir.FeatureUnixNone, "no Unix-domain sockets", exact(bySeccomp), exact(bySeatbelt)},
+	{ir.FeatureUnixVisible, "Unix-domain sockets whose path is readable", exact(byMount), exact(bySeatbelt)},
+	{ir.FeatureEndpoint, "a network endpoint", absent(byProxy, needsProxy), absent(byProxy, needsProxy)},
+	{ir.FeatureEndpointProgram, "executables of an endpoint", absent(byProxy, needsProxy), absent(byProxy, "it sees no program behind a connection")},
+	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's is shared, so only the proxy's port is reached")},
+	{ir.FeatureEnvironment, "an environment variable", exact(byRuntime), exact(byRuntime)},
+	{ir.FeatureTimeout, "a timeout", exact(byRuntime), exact(byRuntime)},
+	{ir.FeatureCPUTime, "a limit on processor time", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},
+	{ir.FeatureOpenFiles, "a limit on open files", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},
+	{ir.FeatureFileSize, "a limit on file sizes", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},
+	{ir.FeatureStdout, "a limit on standard output", exact(byRuntime), exact(byRuntime)},
+	{ir.FeatureStderr, "a limit on standard error", exact(byRuntime), exact(byRuntime)},
+	{ir.FeatureServices, "a mach service", exactly("", macOSOnly), exact(bySeatbelt)},
+	{ir.FeatureSysctls, "a sysctl", exactly("", macOSOnly), exact(bySeatbelt)},
+	{ir.FeatureIPC, "a POSIX object of macOS", exactly("", macOSOnly), exact(bySeatbelt)},
+	{ir.FeatureIOKit, "an IOKit class", exactly("", macOSOnly), exact(bySeatbelt)},
+	{ir.FeatureCommand, "a governed command", exact(byRuntime), exact(byRuntime)},
+}
+
+var rows = indexed()
+
+func indexed() map[ir.Feature]feature {
+	m := make(map[ir.Feature]feature, len(table))
+	for _, f := range table {
+		m[f.name] = f
+	}
+	return m
+}
+
+// Answers is what target t says about feature f. A target or a feature that the
+// table lacks is Absent.
+func Answers(t ir.Target, f ir.Feature) Answer {
+	switch t {
+	case ir.Bwrap:
+		return rows[f].bwrap
+	case ir.Seatbelt:
+		return rows[f].seatbelt
+	}
+	return Answer{}
+}

@@ -1,0 +1,236 @@
+package targets
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/landlock"
+)
+
+// sandbox is what the Linux artifacts make of one class of machines, and what the
+// policy means there.
+type sandbox struct {
+	*validator
+	machine machine
+	facts   bwrap.Facts
+	table   *bwrap.Table
+	starts  cover // what Landlock lets start
+	moves   cover // directories whose entries it lets be moved elsewhere
+	means   *ir.Decider
+	bound   *ir.Policy
+}
+
+// machine compares policy and artifacts on one class.
+func (v *validator) machine(m machine) error {
+	s := sandbox{validator: v, machine: m, facts: v.facts(m)}
+	bound, err := v.policy.Bind(m.binding)
+	if err != nil {
+		return err
+	}
+	missing := func(p ir.Path) bool {
+		fact, ok := s.facts[p]
+		return ok && fact.Kind == bwrap.Missing
+	}
+	s.bound = bound.Without(missing)
+	s.means = ir.NewDecider(s.bound)
+	if s.table, err = v.read.Set.Table(m.binding, s.facts); err != nil {
+		if refuses(err) {
+			return nil
+		}
+		return v.differs(bwrapFile, "%v (%s)", err, m)
+	}
+	if err := s.printed(); err != nil {
+		return err
+	}
+	s.starts = covered(v.read.Landlock.Bind(m.binding), missing)
+	s.moves = covered(v.read.Landlock.BindReparent(m.binding), missing)
+	s.starts.everything, s.moves.everything = !v.read.Landlock.Needed(), !v.read.Landlock.Needed()
+	for _, p := range s.nodes() {
+		for _, q := range []ir.Path{p, p.Join(v.fresh)} {
+			if err := s.compare(q); err != nil {
+				return err
+			}
+		}
+	}
+	return s.memory()
+}
+
+// printed: the options that would be passed read back as the table (O6).
+func (s *sandbox) printed() error {
+	fds := bwrap.FDs{Seccomp: 3, Status: 4}
+	for i := range s.table.Masks() {
+		fds.Masks = append(fds.Masks, 5+i)
+	}
+	stream, err := s.table.Stream(fds)
+	if err != nil {
+		return err
+	}
+	read, err := bwrap.ReadStream(stream)
+	if err != nil {
+		return s.differs(bwrapFile, "its options cannot be read back: %v (%s)", err, s.machine)
+	}
+	if d := s.table.Diff(read); d != "" {
+		return s.differs(bwrapFile, "its options read back otherwise: %s (%s)", d, s.machine)
+	}
+	if lacking := read.Isolation.Lacking(); len(lacking) > 0 {
+		return s.differs(bwrapFile, "a run would lack %s", lacking[0])
+	}
+	return nil
+}
+
+// nodes is the joint trie: every path that the policy or an artifact names, every
+// ancestor. What lies below a node and below no child of it is one class; a fresh
+// name stands for it.
+func (s *sandbox) nodes() []ir.Path {
+	nodes := map[ir.Path]bool{}
+	add := func(p ir.Path) {
+		for q := range p.Upward() {
+			if nodes[q] {
+				return
+			}
+			nodes[q] = true
+		}
+	}
+	for _, r := range s.bound.Files {
+		add(s.machine.binding.Path(r.Path))
+	}
+	for _, r := range s.bound.Execute {
+		add(r.Path)
+	}
+	for _, e := range s.table.Entries {
+		add(e.Path)
+		add(e.Target)
+	}
+	for p := range s.facts {
+		add(p)
+	}
+	for _, c := range []cover{s.starts, s.moves} {
+		for p := range c.paths {
+			add(p)
+		}
+	}
+	// A slot of the configuration that is left out stays a slot.
+	for p := range nodes {
+		if p.Root() != ir.Host {
+			delete(nodes, p)
+		}
+	}
+	return slices.SortedFunc(maps.Keys(nodes), ir.Path.Compare)
+}
+
+// compare holds every request word about q to the policy's answer.
+func (s *sandbox) compare(q ir.Path) error {
+	if s.impossible(q) {
+		return nil
+	}
+	at := s.table.Resolve(q)
+	linked := at != q
+	a := s.table.Access(at)
+	runs := a.Read && s.starts.has(at)
+	connects := a.Read && s.unix
+	for _, c := range [...]struct {
+		kind    ir.RequestKind
+		allowed bool
+	}{
+		{ir.ReadRequest, a.Read}, {ir.ListRequest, a.Read}, {ir.StatRequest, a.Stat}, {ir.WriteRequest, a.Write},
+		{ir.ExecuteRequest, runs}, {ir.ConnectUnixRequest, connects},
+	} {
+		r := ir.Request{Kind: c.kind, Path: at}
+		if d := s.means.Decide(r); d.Allow != c.allowed && (c.allowed || !linked && !s.tighter(q)) {
+			return s.mismatch(r, d, s.machine.String())
+		}
+	}
+	return s.compareName(q)
+}
+
+// compareName holds the words about names, which follow no link at q itself.
+func (s *sandbox) compareName(q ir.Path) error {
+	parent, ok := q.Parent()
+	if !ok || s.table.Resolve(parent) != parent {
+		return nil // the same directory's other name answers
+	}
+	a := s.table.Access(q)
+	for _, kind := range [...]ir.RequestKind{ir.CreateRequest, ir.RemoveRequest} {
+		r := ir.Request{Kind: kind, Path: q}
+		if d := s.means.Decide(r); d.Allow != a.Name && (a.Name || !s.tighter(q)) {
+			return s.mismatch(r, d, s.machine.String())
+		}
+	}
+	// A rename or link is allowed where both names are, so the answers above are the
+	// answers about pairs; across mounts it fails, which is declared. Into another
+	// directory Landlock has its say as well. Pseudo-terminals are never moved.
+	if a.Name && a.Kind != bwrap.Terminals && !s.moves.has(parent) {
+		return s.differs(landlockFile, "nothing can be moved out of %s (%s)", parent, s.machine)
+	}
+	return nil
+}
+
+// impossible reports whether q lies below something that is no directory.
+func (s *sandbox) impossible(q ir.Path) bool {
+	for p, ok := q.Parent(); ok; p, ok = p.Parent() {
+		if fact, known := s.facts[p]; known && fact.Kind == bwrap.File {
+			return true
+		}
+	}
+	return false
+}
+
+// tighter reports whether the artifact may deny what the policy allows about q:
+// what the private /dev does not have, and what a waiver gave up.
+func (s *sandbox) tighter(q ir.Path) bool {
+	if s.table.AbsentDevice(q) {
+		return true
+	}
+	if !s.waived(ir.FeatureOnlyCarveOut) {
+		return false
+	}
+	return slices.ContainsFunc(s.bound.Files, func(r ir.FileRule) bool { return r.Only && r.Level == ir.Read && r.Path.Above(q) })
+}
+
+// memory: private memory has the size that the policy states.
+func (s *sandbox) memory() error {
+	for _, r := range s.bound.Files {
+		if r.Backing != ir.TmpFS {
+			continue
+		}
+		ok := slices.ContainsFunc(s.table.Entries, func(e bwrap.Entry) bool {
+			return e.Path == r.Path && e.Kind == bwrap.Memory && e.Size == r.Size
+		})
+		if !ok {
+			return s.differs(bwrapFile, "%s is no private memory of %d bytes", r.Path, r.Size)
+		}
+	}
+	return nil
+}
+
+// cover is what bound Landlock rules grant.
+type cover struct {
+	everything bool
+	paths      map[ir.Path]bool // true: and all below
+}
+
+// covered indexes rules; those that are optional and missing grant nothing.
+func covered(rules []landlock.BoundRule, missing func(ir.Path) bool) cover {
+	c := cover{paths: make(map[ir.Path]bool, len(rules))}
+	for _, r := range rules {
+		p, err := ir.NewPath(ir.Host, r.Path)
+		if err == nil && !(r.Optional && missing(p)) {
+			c.paths[p] = c.paths[p] || !r.Only
+		}
+	}
+	return c
+}
+
+func (c cover) has(p ir.Path) bool {
+	if c.everything {
+		return true
+	}
+	for q := range p.Upward() {
+		if below, ok := c.paths[q]; ok && (below || q == p) {
+			return true
+		}
+	}
+	return false
+}

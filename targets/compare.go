@@ -1,0 +1,200 @@
+package targets
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/seatbelt"
+)
+
+// Compare holds what the policy uses against what its targets answer: absent is
+// an error at each use, tighter a warning at the first, waived a warning at the
+// waiver. at gives a statement's place in the sources. What a target cannot write
+// down for reasons of its own is an error at the statement as well.
+func Compare(p *ir.Policy, at func(ir.Origin) diag.Range) diag.List {
+	c := comparison{policy: p, at: at, warned: map[ir.Waiver]bool{}}
+	for _, use := range p.Uses() {
+		c.use(use)
+	}
+	for _, w := range p.Waivers {
+		if p.HasTarget(w.Target) && Answers(w.Target, w.Feature).Capability < Exact {
+			c.found.Add(featureWaived(w, at(w.Origin)))
+		}
+	}
+	if !c.found.HasErrors() {
+		c.limits()
+	}
+	return c.found.Sorted()
+}
+
+type comparison struct {
+	policy *ir.Policy
+	at     func(ir.Origin) diag.Range
+	found  diag.List
+	warned map[ir.Waiver]bool // target and feature
+	refuse map[ir.Origin]bool // an endpoint that is refused whole
+}
+
+func (c *comparison) use(use ir.Use) {
+	var absent []ir.Target
+	for _, t := range c.policy.Targets {
+		if c.waived(t, use.Feature) {
+			continue
+		}
+		key := ir.Waiver{Target: t, Feature: use.Feature}
+		switch answer := Answers(t, use.Feature); {
+		case answer.Capability == Absent:
+			absent = append(absent, t)
+		case answer.Capability != Exact && !c.warned[key] && !c.refuse[use.Origin]:
+			c.warned[key] = true
+			c.found.Add(featureTighter(t, use, answer, c.at(use.Origin)))
+		}
+	}
+	if len(absent) == 0 || c.refuse[use.Origin] {
+		return
+	}
+	if use.Feature == ir.FeatureEndpoint {
+		// Its loopback and programs would be the same fault again.
+		if c.refuse == nil {
+			c.refuse = map[ir.Origin]bool{}
+		}
+		c.refuse[use.Origin] = true
+	}
+	c.found.Add(featureAbsent(absent, use, c.at(use.Origin)))
+}
+
+func (c *comparison) waived(t ir.Target, f ir.Feature) bool {
+	for _, w := range c.policy.Waivers {
+		if w.Target == t && w.Feature == f {
+			return true
+		}
+	}
+	return false
+}
+
+// limits asks the targets whether they can write the policy down.
+func (c *comparison) limits() {
+	if c.policy.HasTarget(ir.Bwrap) {
+		_, err := bwrap.Compile(c.policy)
+		var path *bwrap.UnsupportedError
+		var count *bwrap.TooManyArgumentsError
+		switch {
+		case errors.As(err, &path):
+			c.found.Add(pathUnsupported(path, c.at(path.Origin)))
+		case errors.As(err, &count):
+			c.found.Add(tooManyArguments(count, c.at(c.below(count.Crowded))))
+		}
+	}
+	if c.policy.HasTarget(ir.Seatbelt) {
+		for _, conflict := range seatbelt.Conflicts(c.policy) {
+			if !caseTwins(conflict) {
+				c.found.Add(samePlace(conflict, c.at))
+			}
+		}
+	}
+}
+
+// below is the origin of the first rule directly in dir.
+func (c *comparison) below(dir ir.Path) ir.Origin {
+	for _, r := range c.policy.Files {
+		if parent, ok := r.Path.Parent(); ok && parent == dir {
+			return r.Origin
+		}
+	}
+	return ""
+}
+
+// caseTwins reports whether the compiler has said so already: paths that differ
+// by case alone need no target to be compared.
+func caseTwins(e *seatbelt.ConflictError) bool {
+	first, ok := e.First.(*ir.FileRule)
+	second, same := e.Second.(*ir.FileRule)
+	return ok && same && strings.EqualFold(first.Path.String(), second.Path.String())
+}
+
+// featureAbsent reports a use of something that some targets cannot keep.
+func featureAbsent(targets []ir.Target, use ir.Use, at diag.Range) diag.Diagnostic {
+	var names []string
+	for _, t := range targets {
+		names = append(names, string(t))
+	}
+	last := names[len(names)-1]
+	instead := fmt.Sprintf("leave it out, or take %q off targets", last)
+	if _, note := Answers(targets[0], use.Feature).Capability, Answers(targets[0], use.Feature).Note; note == needsProxy {
+		instead = "leave it out: this version reaches no network"
+	}
+	return diag.Diagnostic{
+		Severity: diag.Error,
+		Code:     "feature-absent",
+		At:       at,
+		Message:  fmt.Sprintf("%s cannot keep %s%s: %s", strings.Join(names, " and "), rows[use.Feature].thing, quoted(use.What), Answers(targets[0], use.Feature).Note),
+		Help:     fmt.Sprintf("%s; where reviewers accept that it is not kept, say waive %q { features = [%q], reason = … }", instead, last, use.Feature),
+	}
+}
+
+// featureTighter reports that a target denies more than the policy says.
+func featureTighter(t ir.Target, use ir.Use, a Answer, at diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Warning,
+		Code:     "feature-tighter",
+		At:       at,
+		Message:  fmt.Sprintf("%s denies more about %s%s: %s", t, rows[use.Feature].thing, quoted(use.What), a.Note),
+		Help:     fmt.Sprintf("nothing to do where programs can live with it; waive %q { features = [%q], reason = … } says so", t, use.Feature),
+	}
+}
+
+// featureWaived reports, at every compile, what somebody accepted.
+func featureWaived(w ir.Waiver, at diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Warning,
+		Code:     "feature-waived",
+		At:       at,
+		Message:  fmt.Sprintf("%s does not keep %s (waived: %s)", w.Target, rows[w.Feature].thing, w.Reason),
+		Help:     "take the waiver away once the policy can do without",
+	}
+}
+
+// pathUnsupported reports a path for which there is no mount.
+func pathUnsupported(e *bwrap.UnsupportedError, at diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error,
+		Code:     "mount-unsupported",
+		At:       at,
+		Message:  fmt.Sprintf("bwrap cannot mount %q: %s", e.Path, e.Reason),
+		Help:     e.Help,
+	}
+}
+
+// tooManyArguments reports a policy of more paths than bwrap takes.
+func tooManyArguments(e *bwrap.TooManyArgumentsError, at diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error,
+		Code:     "too-many-arguments",
+		At:       at,
+		Message:  fmt.Sprintf("bwrap would need up to %d arguments and takes %d", e.Count, e.Limit),
+		Help:     fmt.Sprintf("%d of the named paths lie directly in %s: name that directory instead", e.Siblings, e.Crowded),
+	}
+}
+
+// samePlace reports two rules that macOS cannot tell apart.
+func samePlace(e *seatbelt.ConflictError, at func(ir.Origin) diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error,
+		Code:     "path-same-place",
+		At:       at(e.Second.From()),
+		Message:  fmt.Sprintf("%s and %s are both about %s on macOS: %s", e.Second, e.First, e.Path, e.Reason),
+		Help:     "state the path once, at one level",
+		Related:  []diag.Related{{At: at(e.First.From()), Message: "first stated here"}},
+	}
+}
+
+func quoted(what string) string {
+	if what == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %q", what)
+}

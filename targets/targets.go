@@ -1,0 +1,132 @@
+// Package targets turns a policy into artifacts for every system it is compiled
+// for, says what each system can keep of it, and proves of an artifact's own bytes
+// that they mean what the policy means, or less. Its one rule: targets are
+// compared with the policy and never with each other; each lives in a folder of
+// its own, and this package alone knows them all.
+package targets
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/landlock"
+	"github.com/obspc/obspc/targets/run"
+	"github.com/obspc/obspc/targets/seatbelt"
+	"github.com/obspc/obspc/targets/seccomp"
+)
+
+// Artifact is one file that a policy becomes: its name within the policy's folder,
+// what kind it is, and the target it is for ("" for all).
+type Artifact struct {
+	Name   string
+	Kind   string
+	Target ir.Target
+	Data   []byte
+}
+
+// Names of artifacts within a policy's folder.
+const (
+	irFile       = "ir.json"
+	runFile      = "run.json"
+	bwrapFile    = "bwrap.json"
+	argsFile     = "bwrap.args.txt"
+	landlockFile = "landlock.json"
+	seatbeltFile = "seatbelt.sb"
+)
+
+func seccompFile(a seccomp.Arch) string { return "seccomp-" + string(a) + ".bpf" }
+func seccompText(a seccomp.Arch) string { return "seccomp-" + string(a) + ".txt" }
+
+// Compile makes every artifact of the policy, in a fixed order, and validates
+// them before it hands them out. Errors are those of the targets, or a
+// *ValidationError, which is a fault of obspc and not of the policy.
+func Compile(p *ir.Policy) ([]Artifact, error) {
+	out := []Artifact{
+		{irFile, "ir", "", p.JSON()},
+		{runFile, "run", "", run.Compile(p).JSON()},
+	}
+	var faults []error
+	if p.HasTarget(ir.Bwrap) {
+		linux, err := compileLinux(p)
+		faults = append(faults, err)
+		out = append(out, linux...)
+	}
+	if p.HasTarget(ir.Seatbelt) {
+		profile, err := seatbelt.Compile(p)
+		faults = append(faults, err)
+		out = append(out, Artifact{seatbeltFile, "seatbelt", ir.Seatbelt, profile})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+	}
+	files := make(map[string][]byte, len(out))
+	for _, a := range out {
+		files[a.Name] = a.Data
+	}
+	if err := Validate(p, files); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", p.Name, err)
+	}
+	return out, nil
+}
+
+func compileLinux(p *ir.Policy) ([]Artifact, error) {
+	set, err := bwrap.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	out := []Artifact{
+		{bwrapFile, "bwrap", ir.Bwrap, set.JSON()},
+		{argsFile, "bwrap-text", ir.Bwrap, set.Text()},
+		{landlockFile, "landlock", ir.Bwrap, landlock.Compile(p).JSON()},
+	}
+	for _, arch := range seccomp.Arches() {
+		program := seccomp.Compile(p, arch)
+		out = append(out,
+			Artifact{seccompFile(arch), "seccomp", ir.Bwrap, program.Bytes()},
+			Artifact{seccompText(arch), "seccomp-text", ir.Bwrap, program.Text()})
+	}
+	return out, nil
+}
+
+// Linux is what the Linux artifacts of one policy say, read back from their bytes.
+type Linux struct {
+	Set      *bwrap.Set
+	Landlock *landlock.Rules
+	Seccomp  map[seccomp.Arch]seccomp.Program
+	Plan     *run.Plan
+}
+
+// ReadLinux reads the Linux artifacts strictly. files are by name within the
+// policy's folder; other files are left alone. That they mean what the policy
+// means is Validate's to say.
+func ReadLinux(files map[string][]byte) (*Linux, error) {
+	l := &Linux{Seccomp: map[seccomp.Arch]seccomp.Program{}}
+	var faults []error
+	read := func(name string, parse func([]byte) error) {
+		data, ok := files[name]
+		if !ok {
+			faults = append(faults, fmt.Errorf("%s is missing", name))
+			return
+		}
+		if err := parse(data); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	read(bwrapFile, func(data []byte) (err error) { l.Set, err = bwrap.Parse(data); return err })
+	read(landlockFile, func(data []byte) (err error) { l.Landlock, err = landlock.Parse(data); return err })
+	read(runFile, func(data []byte) (err error) { l.Plan, err = run.Parse(data); return err })
+	for _, arch := range seccomp.Arches() {
+		read(seccompFile(arch), func(data []byte) (err error) {
+			if l.Seccomp[arch], err = seccomp.Parse(data); err != nil {
+				return fmt.Errorf("%s: %w", seccompFile(arch), err)
+			}
+			return nil
+		})
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return l, nil
+}

@@ -1,0 +1,144 @@
+package targets
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
+)
+
+func compileFiles(t testing.TB, p *ir.Policy) map[string][]byte {
+	t.Helper()
+	artifacts, err := Compile(p)
+	if err != nil {
+		t.Fatalf("Compile(%s) = %v\n%s", p.Name, err, p.Text())
+	}
+	files := map[string][]byte{}
+	for _, a := range artifacts {
+		files[a.Name] = a.Data
+	}
+	return files
+}
+
+func TestEveryFeatureIsAnswered(t *testing.T) {
+	if len(table) != len(ir.Features()) {
+		t.Errorf("the table has %d rows for %d features", len(table), len(ir.Features()))
+	}
+	for i, f := range ir.Features() {
+		if i < len(table) && table[i].name != f {
+			t.Errorf("row %d is about %s, want %s", i, table[i].name, f)
+		}
+		for _, target := range []ir.Target{ir.Bwrap, ir.Seatbelt} {
+			a := Answers(target, f)
+			if a == (Answer{}) || a.Capability != Exact && a.Note == "" || rows[f].thing == "" {
+				t.Errorf("Answers(%s, %s) = %+v: no answer, or a deviation without its reason", target, f, a)
+			}
+		}
+	}
+	if a := Answers("landlock", ir.FeatureRead); a.Capability != Absent {
+		t.Errorf("Answers of an unknown target = %+v, want Absent", a)
+	}
+}
+
+func TestArtifactsOfTheSamplesMeanThePolicy(t *testing.T) {
+	for name, statements := range samples {
+		t.Run(name, func(t *testing.T) {
+			p := policy(t, statements...)
+			files := compileFiles(t, p)
+			if again := compileFiles(t, p); !bytes.Equal(again[bwrapFile], files[bwrapFile]) {
+				t.Errorf("Compile(%q) twice gives different bytes", statements)
+			}
+			if _, err := ReadLinux(files); err != nil {
+				t.Errorf("ReadLinux(Compile(%q)) = %v", statements, err)
+			}
+		})
+	}
+}
+
+func TestAMissingOrForeignFileIsRefused(t *testing.T) {
+	p := policy(t, "read /usr", "execute /usr/bin", "write ${workspace}")
+	other := compileFiles(t, policy(t, "read /usr", "read /etc", "write ${workspace}", "visible"))
+	files := compileFiles(t, p)
+	for name := range files {
+		changed := map[string][]byte{}
+		for n, data := range files {
+			changed[n] = data
+		}
+		delete(changed, name)
+		if err := Validate(p, changed); err == nil {
+			t.Errorf("Validate without %s = nil", name)
+		}
+		changed[name] = other[name]
+		if bytes.Equal(other[name], files[name]) {
+			continue
+		}
+		if err := Validate(p, changed); err == nil {
+			t.Errorf("Validate with another policy's %s = nil", name)
+		}
+	}
+}
+
+func TestAValidationErrorNamesTheRequest(t *testing.T) {
+	p := policy(t, "read /usr")
+	wider := compileFiles(t, policy(t, "read /usr", "read /etc/shadow"))
+	files := compileFiles(t, p)
+	files[bwrapFile], files[argsFile] = wider[bwrapFile], wider[argsFile]
+	var fault *ValidationError
+	err := Validate(p, files)
+	if !errors.As(err, &fault) || fault.Request == nil || !strings.HasPrefix(fault.Request.Path.String(), "/etc") || !fault.Allowed.Artifact || fault.Allowed.Policy {
+		t.Errorf("Validate(a foreign read of /etc/shadow) = %v, want a *ValidationError about it", err)
+	}
+}
+
+func at(o ir.Origin) diag.Range {
+	return diag.Range{File: string(o), Start: diag.Pos{Line: 1, Column: 1}}
+}
+
+func TestCompare(t *testing.T) {
+	endpoint := func(p *ir.Policy) {
+		p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "example.com"}, Ports: []uint16{443}, Executables: []ir.Path{ir.MustPath("/usr/bin/curl")}, Origin: "p/network.endpoint.e"}}
+	}
+	both := func(p *ir.Policy) { p.Targets = []ir.Target{ir.Bwrap, ir.Seatbelt} }
+	waive := func(target ir.Target, f ir.Feature) func(*ir.Policy) {
+		return func(p *ir.Policy) {
+			p.Waivers = append(p.Waivers, ir.Waiver{Target: target, Feature: f, Reason: "accepted", Origin: "p/waive"})
+		}
+	}
+	for _, tt := range []struct {
+		name       string
+		statements []string
+		change     []func(*ir.Policy)
+		want       string
+	}{
+		{"nothing to say", []string{"read /usr"}, nil, ""},
+		{"an endpoint, once", []string{"read /usr"}, []func(*ir.Policy){endpoint, both}, "p/network.endpoint.e feature-absent error"},
+		{"only inside a write", []string{"write /d", "only read /d/x"}, nil, "p/only read /d/x feature-absent error, p/only read /d/x feature-tighter warning"},
+		{"the same, waived", []string{"write /d", "only read /d/x"}, []func(*ir.Policy){waive(ir.Bwrap, ir.FeatureOnlyCarveOut)},
+			"p/only read /d/x feature-tighter warning, p/waive feature-waived warning"},
+		{"a hole in a write, once", []string{"write /d", "deny /d/x", "deny /d/y"}, nil, "p/deny /d/x feature-tighter warning"},
+		{"outside ASCII on macOS", []string{"read /d", "deny /d/ü", "deny /d/ö"}, []func(*ir.Policy){both},
+			"p/deny /d/ö feature-absent error, p/deny /d/ö feature-tighter warning, p/deny /d/ü feature-absent error"},
+		{"a path without a mount", []string{"tmp", "devices", "shm", "read /dev/shm/x"}, nil, "p/read /dev/shm/x feature-tighter warning, p/read /dev/shm/x mount-unsupported error"},
+		{"one place on macOS", []string{"read /tmp/x", "write /private/tmp/x"}, []func(*ir.Policy){both}, "p/write /private/tmp/x path-same-place error"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := policy(t, tt.statements...)
+			for _, change := range tt.change {
+				change(p)
+			}
+			var got []string
+			for _, d := range Compare(p, at) {
+				got = append(got, d.At.File+" "+d.Code+" "+d.Severity.String())
+				if d.Message == "" || d.Help == "" || strings.HasSuffix(d.Message, ".") {
+					t.Errorf("Compare(%q): %+v is no finding", tt.statements, d)
+				}
+			}
+			if strings.Join(got, ", ") != tt.want {
+				t.Errorf("Compare(%q) = %s, want %s", tt.statements, strings.Join(got, ", "), tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,221 @@
+package targets
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/run"
+	"github.com/obspc/obspc/targets/seatbelt"
+	"github.com/obspc/obspc/targets/seccomp"
+)
+
+// ValidationError is an artifact that does not mean what its policy means. Where
+// a request tells them apart, it is there with both answers, the rule that decided
+// for the policy, and what was assumed of the machine; otherwise Detail says what
+// differs.
+type ValidationError struct {
+	Policy   string
+	Artifact string // file, or the files that decide together
+	Request  *ir.Request
+	Allowed  struct{ Policy, Artifact bool }
+	Origin   ir.Origin
+	Machine  string
+	Detail   string
+}
+
+func (e *ValidationError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: ", e.Artifact)
+	if e.Request == nil {
+		b.WriteString(e.Detail)
+		return b.String()
+	}
+	word := map[bool]string{true: "allows", false: "denies"}
+	fmt.Fprintf(&b, "%s: the policy %s it", e.Request, word[e.Allowed.Policy])
+	if e.Origin != "" {
+		fmt.Fprintf(&b, " (%s)", e.Origin)
+	}
+	fmt.Fprintf(&b, ", the artifact %s it (%s)", word[e.Allowed.Artifact], e.Machine)
+	return b.String()
+}
+
+// Validate proves, of the artifacts' own bytes, that they mean what the policy
+// means, or less where the target said so (design 5.7: O1, O2, O6 for Linux).
+// files are by name within the policy's folder; all that Compile makes must be
+// there. A profile for Seatbelt has no reader here, so it must be byte for byte
+// what this version prints. The error is a *ValidationError or says why a file
+// cannot be read.
+func Validate(p *ir.Policy, files map[string][]byte) error {
+	v := &validator{policy: p, files: files}
+	if err := v.same(irFile, p.JSON(), "the policy's canonical form"); err != nil {
+		return err
+	}
+	plan, err := run.Parse(files[runFile])
+	if err != nil {
+		return err
+	}
+	if !plan.Equal(run.Compile(p)) {
+		return v.differs(runFile, "it is not what the policy states for the runtime")
+	}
+	if p.HasTarget(ir.Bwrap) {
+		if err := v.linux(); err != nil {
+			return err
+		}
+	}
+	if !p.HasTarget(ir.Seatbelt) {
+		return nil
+	}
+	profile, err := seatbelt.Compile(p)
+	if err != nil {
+		return err
+	}
+	return v.same(seatbeltFile, profile, "what this version prints")
+}
+
+type validator struct {
+	policy *ir.Policy
+	files  map[string][]byte
+	read   *Linux
+	unix   bool // the filter lets sockets connect
+	fresh  string
+}
+
+func (v *validator) differs(file, format string, args ...any) error {
+	return &ValidationError{Policy: v.policy.Name, Artifact: file, Detail: fmt.Sprintf(format, args...)}
+}
+
+// same holds a file to exactly these bytes.
+func (v *validator) same(file string, want []byte, what string) error {
+	have, ok := v.files[file]
+	switch {
+	case !ok:
+		return v.differs(file, "it is missing")
+	case !bytes.Equal(have, want):
+		return v.differs(file, "it is not %s", what)
+	}
+	return nil
+}
+
+// linux proves the Linux artifacts together.
+func (v *validator) linux() error {
+	var err error
+	if v.read, err = ReadLinux(v.files); err != nil {
+		return err
+	}
+	if err := v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile); err != nil {
+		return err
+	}
+	if err := v.filters(); err != nil {
+		return err
+	}
+	if name := v.policy.Name; v.read.Set.Policy != name || v.read.Landlock.Policy != name {
+		return v.differs(bwrapFile, "%s and %s are for policies %q and %q", bwrapFile, landlockFile, v.read.Set.Policy, v.read.Landlock.Policy)
+	}
+	if err := v.network(); err != nil {
+		return err
+	}
+	machines, err := v.machines()
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		if err := v.machine(m); err != nil {
+			return err
+		}
+	}
+	return v.statements()
+}
+
+// filters holds both seccomp programs to what the policy wants of them.
+func (v *validator) filters() error {
+	for arch, program := range v.read.Seccomp {
+		grants := seccomp.Grants(program, arch)
+		if d := grants.Differences(seccomp.Want(v.policy, arch)); len(d) > 0 {
+			return v.differs(seccompFile(arch), "%s", d[0])
+		}
+		if err := v.same(seccompText(arch), program.Text(), "the disassembly of "+seccompFile(arch)); err != nil {
+			return err
+		}
+		v.unix = v.unix || grants.UnixSockets()
+	}
+	return nil
+}
+
+// network: without a proxy the namespace has no route, so no request to connect
+// gets through.
+func (v *validator) network() error {
+	for _, want := range bwrap.Namespaces() {
+		if !contains(v.read.Set.Namespaces, want) {
+			return v.differs(bwrapFile, "it lacks the %s namespace", want)
+		}
+	}
+	for _, e := range v.policy.Endpoints {
+		if !v.waived(ir.FeatureEndpoint) {
+			r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0]}
+			return v.mismatch(r, ir.Decision{Allow: true, Rule: &e}, "any machine")
+		}
+	}
+	return nil
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *validator) waived(f ir.Feature) bool {
+	for _, w := range v.policy.Waivers {
+		if w.Target == ir.Bwrap && w.Feature == f {
+			return true
+		}
+	}
+	return false
+}
+
+// mismatch reports a request that the Linux artifacts decide unlike the policy.
+func (v *validator) mismatch(r ir.Request, d ir.Decision, machine string) error {
+	e := &ValidationError{Policy: v.policy.Name, Artifact: bwrapFile, Request: &r, Machine: machine}
+	switch r.Kind {
+	case ir.ExecuteRequest:
+		e.Artifact += " with " + landlockFile
+	case ir.ConnectUnixRequest:
+		e.Artifact += " with seccomp"
+	}
+	e.Allowed.Policy, e.Allowed.Artifact = d.Allow, !d.Allow
+	if d.Rule != nil {
+		e.Origin = d.Rule.From()
+	}
+	return e
+}
+
+// statements holds each operation to the rule that it says it comes from.
+func (v *validator) statements() error {
+	type statement struct {
+		origin   ir.Origin
+		optional bool
+		size     int64
+	}
+	rules := map[ir.Path]statement{}
+	for _, r := range v.policy.Execute {
+		rules[r.Path] = statement{r.Origin, r.Optional, 0}
+	}
+	for _, r := range v.policy.Files {
+		rules[r.Path] = statement{r.Origin, r.Optional, r.Size}
+	}
+	for _, o := range v.read.Set.Operations {
+		if !o.States() {
+			continue
+		}
+		if r, ok := rules[o.Path]; !ok || r != (statement{o.Origin, o.Optional, o.Size}) {
+			return v.differs(bwrapFile, "%s %s does not come from a rule of the policy as it stands", o.Verb, o.Path)
+		}
+	}
+	return nil
+}
