@@ -15,6 +15,7 @@ import (
 // whose result is larger than their arguments.
 const (
 	workLimit     = 4 << 20 // units of one Parse: a value is one, and each 8 bytes of a string
+	stepWork      = 8       // units of computing one node of an expression
 	maxValueDepth = 128     // lists and maps in each other, also through locals
 	maxForNesting = 2       // for expressions in each other
 	maxNumberBits = 512     // binary exponent of a computed number, either sign
@@ -61,13 +62,16 @@ func (b *bounds) weigh(v cty.Value, depth int) {
 	}
 }
 
-// bounded is an expression whose value is charged every time it is computed.
+// bounded is an expression that is charged every time it is computed: for its
+// own size, which is what a for expression repeats, and for that of its value.
 type bounded struct {
 	hclsyntax.Expression
 	bounds *bounds
+	nodes  int
 }
 
 func (e bounded) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	e.bounds.spend(stepWork * e.nodes)
 	v, diags := e.Expression.Value(ctx)
 	e.bounds.charge(v)
 	return v, diags

@@ -76,6 +76,10 @@ var hostile = []struct {
 
 	{"for in for", inLocal(nestedFor(7)), "nesting-too-deep", inLocal(nestedFor(2))},
 	{"for over for", chain(ten, "flatten([for a in PREV : [for b in PREV : 1]])", 5), "evaluation-limit", chain(ten, "[for a in PREV : a]", 5)},
+	{"for over many", inLocal("[for a in local.y : [for b in local.y : true]]\ny = [" + strings.Repeat("true,", 20_000) + "]"), "evaluation-limit", inLocal("[for a in local.y : [for b in local.y : true]]\ny = [" + strings.Repeat("true,", 100) + "]")},
+	{"for over faults", inLocal("[for a in local.y : a.b]\ny = [" + strings.Repeat("true,", 90_000) + "]"), "expression", inLocal("[for a in local.y : a]\ny = [" + strings.Repeat("true,", 9000) + "]")},
+	{"for over long lists", inLocal("[for a in local.y : [" + strings.Repeat("0,", 100_000) + "][0]]\ny = [" + strings.Repeat("true,", 20_000) + "]"), "evaluation-limit", inLocal("[for a in local.y : [1, 2][0]]\ny = [true]")},
+	{"for over long maps", inLocal("[for a in local.y : {" + strings.Repeat("a=1,", 50_000) + "}.a]\ny = [" + strings.Repeat("true,", 20_000) + "]"), "evaluation-limit", inLocal("[for a in local.y : { a = 1 }.a]\ny = [true]")},
 	{"lists that double", chain("[1]", "[PREV, PREV]", 60), "evaluation-limit", chain("[1]", "[PREV, PREV]", 8)},
 	{"lists that deepen", chain("[1]", "[PREV]", 20_000), "evaluation-limit", chain("[1]", "[PREV]", 100)},
 	{"maps that double", chain("{a = 1}", "{a = PREV, b = PREV}", 60), "evaluation-limit", chain("{a = 1}", "{a = PREV}", 8)},
@@ -89,6 +93,7 @@ var hostile = []struct {
 
 	{"flush heredoc", inLocal(heredoc("<<-", 100_000)), "heredoc-too-long", inLocal(heredoc("<<-", 1000))},
 	{"heredoc", inLocal(heredoc("<<", 100_000)), "heredoc-too-long", inLocal(heredoc("<<", 1000))},
+	{"many heredocs", inLocal("[\n" + strings.Repeat(heredoc("<<-", 100)+"\n,\n", 1000) + "]"), "heredoc-too-long", inLocal("[\n" + strings.Repeat(heredoc("<<-", 10)+"\n,\n", 100) + "]")},
 	{"tokens", inLocal("[" + strings.Repeat("0,", 500_000) + "]"), "too-many-tokens", inLocal("[" + strings.Repeat("0,", 1000) + "]")},
 	{"elements", "policy \"p\" {\nversion = 1\nfilesystem {\nread = [" + strings.Repeat(`"/a",`, 99_990) + "]\ndeny = [for a in " + ten + " : \"/b\"]\nwrite = [\"/c\"]\n}\n}\n",
 		"too-many-rules", smallest},

@@ -28,6 +28,7 @@ type preparer struct {
 	p      *parser
 	where  place
 	fors   int
+	nodes  int      // of the expression walked so far
 	scope  []string // names that for expressions introduce
 	faulty bool
 	vars   []string
@@ -40,13 +41,16 @@ func (w *preparer) fault(d diag.Diagnostic) {
 }
 
 func (w *preparer) bounded(e hclsyntax.Expression) bounded {
-	return bounded{w.expr(e), &w.p.bounds}
+	before := w.nodes
+	ready := w.expr(e)
+	return bounded{ready, &w.p.bounds, w.nodes - before}
 }
 
 func (w *preparer) plain(e hclsyntax.Expression) hclsyntax.Expression { return plain{w.bounded(e)} }
 
 // expr is e, ready for evaluation.
 func (w *preparer) expr(e hclsyntax.Expression) hclsyntax.Expression {
+	w.nodes++
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		w.literal(e)
@@ -59,7 +63,7 @@ func (w *preparer) expr(e hclsyntax.Expression) hclsyntax.Expression {
 	case *hclsyntax.ScopeTraversalExpr:
 		w.name(e)
 	case *hclsyntax.RelativeTraversalExpr:
-		e.Source = w.expr(e.Source)
+		e.Source = w.source(e.Source)
 	case *hclsyntax.FunctionCallExpr:
 		return w.call(e)
 	case *hclsyntax.ConditionalExpr:
@@ -68,7 +72,7 @@ func (w *preparer) expr(e hclsyntax.Expression) hclsyntax.Expression {
 		e.FalseResult = w.bounded(e.FalseResult)
 		return conditional{e}
 	case *hclsyntax.IndexExpr:
-		e.Collection, e.Key = w.expr(e.Collection), w.plain(e.Key)
+		e.Collection, e.Key = w.source(e.Collection), w.plain(e.Key)
 	case *hclsyntax.TupleConsExpr:
 		for i := range e.Exprs {
 			e.Exprs[i] = w.expr(e.Exprs[i])
@@ -89,6 +93,15 @@ func (w *preparer) expr(e hclsyntax.Expression) hclsyntax.Expression {
 		diag.Bug("no case for the expression %T", e)
 	}
 	return e
+}
+
+// source is what an element is taken from. Taking one from a named value costs
+// nothing; from a list or map made on the spot, all of it is made.
+func (w *preparer) source(e hclsyntax.Expression) hclsyntax.Expression {
+	if _, named := e.(*hclsyntax.ScopeTraversalExpr); named {
+		return w.expr(e)
+	}
+	return w.bounded(e)
 }
 
 func (w *preparer) literal(e *hclsyntax.LiteralValueExpr) {

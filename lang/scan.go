@@ -23,7 +23,7 @@ const (
 	maxOperators    = 256     // operators, dots and indexes of the expressions open at once
 	maxNumberBytes  = 40      // a number literal
 	maxExponent     = 64      // its decimal exponent, either sign
-	maxHeredocLines = 2000    // lines of one heredoc
+	maxHeredocLines = 2000    // lines of all heredocs of one file
 	maxTokens       = 500_000 // tokens of one file
 )
 
@@ -42,7 +42,6 @@ func (p *parser) scanAll() {
 // level is what is open: a bracket, a template or an interpolation.
 type level struct {
 	operators int  // since the last comma, equals sign or end of a line of a body
-	lines     int  // of a heredoc
 	body      bool // of a file or a block, where a line's end ends an expression
 	value     bool // after the equals sign of a line of a body
 }
@@ -52,6 +51,7 @@ type level struct {
 type scanner struct {
 	levels    []level
 	operators int // the sum over levels: what the parser's recursion can reach
+	lines     int // of heredocs
 	before    hclsyntax.TokenType
 	found     map[string]bool
 	diags     diag.List
@@ -154,8 +154,8 @@ func (s *scanner) operator(t hclsyntax.Token) {
 }
 
 func (s *scanner) line(t hclsyntax.Token) {
-	s.top().lines++
-	if s.top().lines > maxHeredocLines {
+	s.lines++
+	if s.lines > maxHeredocLines {
 		s.report(heredocTooLong(at(t.Range)))
 	}
 }
@@ -324,7 +324,7 @@ func heredocTooLong(r diag.Range) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    "heredoc-too-long",
 		At:      r,
-		Message: fmt.Sprintf("a heredoc has more than %d lines", maxHeredocLines),
+		Message: fmt.Sprintf("the heredocs of this file have more than %d lines", maxHeredocLines),
 		Help:    "keep long texts in a file that the command reads",
 	}
 }
