@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/obspc/obspc/compiler"
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/verify/release"
+)
+
+func execCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "compile, verify and run one command under a policy, here and now",
+		ArgsUsage: "[PATH] -- COMMAND [ARG…]",
+		Description: `For your own machine and for tests. PATH defaults to the *.policy.hcl files of
+the current directory, or of .obspc in it. The workspace is the current
+directory unless the policy or --workspace says otherwise; it is never created,
+emptied or removed. The command's exit code is passed on; 124 is a timeout, 125
+a refusal of obspc, 126 and 127 a command that cannot be started.
+
+   obspc exec -- make test
+   obspc exec policies/build.policy.hcl --policy build -- go build ./...
+   obspc exec --workspace fresh --evidence evidence.json -- ./untrusted`,
+		Flags: []cli.Flag{
+			policyFlag("run under the policy `NAME`; needed when there are several"),
+			&cli.StringFlag{Name: "workspace", Usage: "`DIR` to work in, or the word fresh for a new empty one"},
+			&cli.StringFlag{Name: "bwrap", Usage: "use the bubblewrap at `PATH` (default /usr/bin/bwrap)"},
+			&cli.StringFlag{Name: "evidence", Usage: "write what happened to `FILE`"},
+			&cli.BoolFlag{Name: "stdin", Usage: "give the command this standard input instead of /dev/null"},
+			varFlag(),
+		},
+		Action: func(c *cli.Context) error { return refusedAs125(execUnder(c)) },
+	}
+}
+
+// refusedAs125 keeps obspc's own failures apart from the command's exit codes.
+func refusedAs125(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitRefused, err}
+}
+
+func execUnder(c *cli.Context) error {
+	command := restOf(c)
+	if len(command) == 0 {
+		return wrongCall("exec wants the command behind --, as in obspc exec -- make test")
+	}
+	if c.NArg() > 1 {
+		return wrongCall("exec takes one PATH, not %d; the command stands behind --", c.NArg())
+	}
+	path, err := execPath(c)
+	if err != nil {
+		return err
+	}
+	conf, err := load(c, path)
+	if err != nil {
+		return err
+	}
+	if conf.diags.HasErrors() {
+		return conf.report(c, false)
+	}
+	result, err := conf.choose(c.String("policy"))
+	if err != nil {
+		return err
+	}
+	files, err := conf.development(result)
+	if err != nil {
+		return err
+	}
+	if err := conf.report(c, false); err != nil {
+		return err
+	}
+	runner, err := runnerBeside()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "obspc: policy %s of %s\n", result.Policy.Name, path)
+	return runner.exec(c, files, result.Policy.Name, conf.dir, command)
+}
+
+// execPath is PATH, or the configuration found from the current directory.
+func execPath(c *cli.Context) (string, error) {
+	if path := c.Args().First(); path != "" {
+		return path, nil
+	}
+	for _, dir := range []string{".", ".obspc"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*.policy.hcl")); len(found) > 0 {
+			return dir, nil
+		}
+	}
+	return "", wrongCall("there is no *.policy.hcl here and none in .obspc; give a PATH")
+}
+
+// development is a release of one policy for this machine, product "local".
+func (conf *configuration) development(r compiler.Result) ([]release.File, error) {
+	narrowed := *r.Policy
+	narrowed.Targets = slices.DeleteFunc(slices.Clone(r.Policy.Targets), func(t ir.Target) bool { return t != ir.Bwrap })
+	if len(narrowed.Targets) == 0 {
+		return nil, wrongCall("policy %q is not for this system: its targets are %v", r.Policy.Name, r.Policy.Targets)
+	}
+	r.Policy = &narrowed
+	conf.results = []compiler.Result{r}
+	return conf.build(release.Input{Compiler: release.Version})
+}
+
+// runner is the obsrun of the same build.
+type runner struct{ path string }
+
+// runnerBeside is the obsrun beside this executable, never one from PATH.
+func runnerBeside() (runner, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return runner{}, &exitError{exitMachine, err}
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return runner{}, &exitError{exitMachine, err}
+	}
+	path := filepath.Join(filepath.Dir(self), "obsrun")
+	if _, err := os.Stat(path); err != nil {
+		return runner{}, &exitError{exitMachine, fmt.Errorf("there is no obsrun beside %s; install both programs of one build into one directory (make build puts them into bin)", self)}
+	}
+	return runner{path}, nil
+}
+
+func (r runner) version() (string, error) {
+	out, err := exec.Command(r.path, "version").Output()
+	return strings.TrimSpace(string(out)), err
+}

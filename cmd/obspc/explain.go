@@ -1,0 +1,233 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/obspc/obspc/compiler"
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/targets"
+)
+
+// explainSchema names the JSON form of an answer.
+const explainSchema = "obspc.explain/v1"
+
+func explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "say what a policy answers to one request, and which statement decides",
+		ArgsUsage: "PATH WORD WHAT [TO]",
+		Description: `WORD is read, list, stat, write, create, remove, rename, link, execute,
+connect or connect-unix. WHAT may begin with ${workspace}, ${home} or ${tmp};
+--bind gives a slot its path. The exit code is 0 for allow and for deny.
+
+   obspc explain . read /etc/shadow
+   obspc explain . write '${workspace}/.git/hooks/pre-commit'
+   obspc explain . rename '${workspace}/a' '${workspace}/b'
+   obspc explain . --policy payment-batch connect bank.example.com:443 --by /usr/bin/curl
+   obspc explain . --bind home=/home/u read /home/u/.ssh/id_ed25519`,
+		Flags: []cli.Flag{
+			policyFlag("ask the policy `NAME`; needed when there are several"),
+			&cli.StringFlag{Name: "by", Usage: "the `PROGRAM` that asks (connect)"},
+			&cli.StringSliceFlag{Name: "bind", Usage: "`SLOT=PATH`: workspace, home or tmp; may be repeated"},
+			varFlag(), formatFlag(),
+		},
+		Action: explain,
+	}
+}
+
+func explain(c *cli.Context) error {
+	if err := noRest(c); err != nil {
+		return err
+	}
+	if c.NArg() < 3 {
+		return wrongCall("explain wants PATH, a word and what it is about; see obspc explain --help")
+	}
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	words := c.Args().Tail()
+	if by := c.String("by"); by != "" {
+		words = append(words, "by", by)
+	}
+	request, err := ir.ParseRequest(words)
+	if err != nil {
+		return wrongCall("%v", err)
+	}
+	binding, err := parseBinding(c.StringSlice("bind"))
+	if err != nil {
+		return err
+	}
+	conf, err := load(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if conf.diags.HasErrors() {
+		return conf.report(c, false)
+	}
+	result, err := conf.choose(c.String("policy"))
+	if err != nil {
+		return err
+	}
+	bound, err := result.Policy.Bind(binding)
+	if err != nil {
+		return wrongCall("%v", err)
+	}
+	a := conf.answer(result, bound, request)
+	if err := a.addTargets(result.Policy, binding, request); err != nil {
+		return wrongCall("%w", err)
+	}
+	if asJSON {
+		return a.writeJSON(c.App.Writer)
+	}
+	a.writeText(c.App.Writer, request)
+	return nil
+}
+
+func parseBinding(words []string) (ir.Binding, error) {
+	var b ir.Binding
+	for _, w := range words {
+		name, at, _ := strings.Cut(w, "=")
+		slot, ok := ir.RootNamed(name)
+		if !ok || slot == ir.Config {
+			return b, wrongCall("--bind %q wants workspace=PATH, home=PATH or tmp=PATH", w)
+		}
+		p, err := ir.ParsePath(at)
+		if err != nil || p.Root() != ir.Host {
+			return b, wrongCall("--bind %s: %q is no absolute path", name, at)
+		}
+		b = b.With(slot, p)
+	}
+	return b, nil
+}
+
+// answer is what explain says, in the shape of its JSON form.
+type answer struct {
+	Schema   string                  `json:"schema"`
+	Policy   string                  `json:"policy"`
+	Query    query                   `json:"query"`
+	Decision string                  `json:"decision"`
+	Reason   string                  `json:"reason"`
+	Rule     *ruleAt                 `json:"rule"`
+	Depends  []string                `json:"depends,omitempty"`
+	Targets  map[string]targetAnswer `json:"targets"`
+}
+
+type query struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+	By    string `json:"by,omitempty"`
+}
+
+type ruleAt struct {
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	Text      string `json:"text"`
+	Statement string `json:"statement"`
+}
+
+type targetAnswer struct {
+	Decision string `json:"decision"`
+	Layer    string `json:"layer"`
+}
+
+func word(allow bool) string {
+	if allow {
+		return "allow"
+	}
+	return "deny"
+}
+
+// answer decides the request.
+func (conf *configuration) answer(r compiler.Result, bound *ir.Policy, q ir.Request) answer {
+	d := ir.Decide(bound, q)
+	a := answer{
+		Schema: explainSchema, Policy: bound.Name, Query: query{Kind: string(q.Kind), Value: q.Value()},
+		Decision: word(d.Allow), Reason: reasons[d.Reason], Targets: map[string]targetAnswer{},
+	}
+	if q.HasBy {
+		a.Query.By = q.By.String()
+	}
+	for _, slot := range ir.Slots() {
+		if d.Depends.Has(slot) {
+			a.Depends = append(a.Depends, slot.String())
+		}
+	}
+	if d.Rule != nil {
+		at := r.Ranges[d.Rule.From()]
+		a.Rule = &ruleAt{File: conf.display(at.File), Line: at.Start.Line, Column: at.Start.Column, Text: d.Rule.String(), Statement: string(d.Rule.From())}
+	}
+	return a
+}
+
+// addTargets asks the model of each target that the policy is compiled for. Only
+// Linux has one in this version; what a target cannot compile has no answer.
+func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
+	nowhere := func(ir.Origin) diag.Range { return diag.Range{} }
+	if !p.HasTarget(ir.Bwrap) || targets.Compare(p, nowhere).HasErrors() {
+		return nil
+	}
+	artifacts, err := targets.Compile(p)
+	if err != nil {
+		diag.Bug("%v", err)
+	}
+	files := map[string][]byte{}
+	for _, f := range artifacts {
+		files[f.Name] = f.Data
+	}
+	model, err := targets.LinuxModel(p, files, b)
+	if err != nil {
+		return err
+	}
+	allow, layer := model.Decide(q)
+	a.Targets[string(ir.Bwrap)] = targetAnswer{word(allow), layer}
+	return nil
+}
+
+// reasons are the words for why a request was decided as it was.
+var reasons = map[ir.Reason]string{
+	ir.ByDefault:     "no statement covers it, and what nothing covers is denied",
+	ir.ByLevel:       "this is the longest statement that covers it",
+	ir.ByHeld:        "the name is held: a statement names it or something below it, so it cannot be made, moved or removed",
+	ir.ByExecute:     "it can be read, and this statement lets it start",
+	ir.NotExecutable: "it can be read, but no execute statement covers it",
+	ir.NoSockets:     `Unix-domain sockets are unix = "none"`,
+	ir.Seen:          "its directory can be read, or something below it can",
+	ir.EndpointMatch: "this endpoint names host, port and program",
+	ir.NoEndpoint:    "no endpoint names this host, port and program",
+}
+
+func (a answer) writeJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(a)
+}
+
+func (a answer) writeText(w io.Writer, q ir.Request) {
+	fmt.Fprintf(w, "%s: %s\n", a.Decision, q)
+	fmt.Fprintf(w, "  because %s\n", a.Reason)
+	if a.Rule != nil {
+		place := "built in"
+		if a.Rule.Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", a.Rule.File, a.Rule.Line, a.Rule.Column)
+		}
+		fmt.Fprintf(w, "  rule    %s\n  at      %s (%s)\n", a.Rule.Text, place, a.Rule.Statement)
+	}
+	if len(a.Depends) > 0 {
+		fmt.Fprintf(w, "  depends on what %s is bound to; this answer holds while the path lies outside: give --bind %s=PATH\n",
+			strings.Join(a.Depends, " and "), a.Depends[0])
+	}
+	for _, t := range []ir.Target{ir.Bwrap, ir.Seatbelt} {
+		if ta, ok := a.Targets[string(t)]; ok {
+			fmt.Fprintf(w, "  %-9s %s, by %s\n", t, ta.Decision, ta.Layer)
+		}
+	}
+}

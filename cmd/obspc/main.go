@@ -1,0 +1,163 @@
+// Command obspc is the toolchain's command line: it reads policies, compiles,
+// explains, verifies and hands what passed to obsrun. Its one rule: results on
+// standard output and nothing but results, everything else on standard error,
+// and an exit code that means what docs/cli.md says. It starts no sandbox.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/obspc/obspc/lang/diag"
+)
+
+// Exit codes of design 9.
+const (
+	exitNo      = 1 // the answer is no
+	exitInput   = 2 // the input or the call is wrong
+	exitMachine = 3 // the machine cannot
+	exitRefused = 125
+	exitBug     = 70
+)
+
+func main() {
+	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// exitError ends a command with a code. A nil Err means that everything has been
+// said already.
+type exitError struct {
+	Code int
+	Err  error
+}
+
+func (e *exitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.Err }
+
+// wrongCall is the error of a call that cannot be understood.
+func wrongCall(format string, args ...any) error {
+	return &exitError{exitInput, fmt.Errorf(format, args...)}
+}
+
+// run is main without the process: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			code = reportBug(stderr, r)
+		}
+	}()
+	app := newApp(stdin, stdout, stderr)
+	ordered, rest, err := flagsFirst(app, args)
+	if err == nil {
+		app.Metadata = map[string]any{restKey: rest}
+		err = app.Run(ordered)
+	}
+	if err == nil {
+		return 0
+	}
+	var ended *exitError
+	if !errors.As(err, &ended) {
+		ended = &exitError{exitInput, err} // what cli itself raises is about the call
+	}
+	if ended.Err != nil {
+		fmt.Fprintf(stderr, "obspc: %v\n", ended.Err)
+	}
+	return ended.Code
+}
+
+// reportBug says that obspc itself is wrong, and where.
+func reportBug(stderr io.Writer, r any) int {
+	var bug diag.BugError
+	if err, ok := r.(error); !ok || !errors.As(err, &bug) {
+		bug = diag.BugError{What: fmt.Sprint(r)}
+	}
+	fmt.Fprintf(stderr, "obspc: %v\nThis is a fault of obspc, not of your policy. Please report it with the text below.\n\n%s", bug, debug.Stack())
+	return exitBug
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	return &cli.App{
+		Name:                      "obspc",
+		Usage:                     "say once what a command may do, see what that becomes, prove it, refuse the rest",
+		Description:               appDescription,
+		Reader:                    stdin,
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true, // a path may hold a comma
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return wrongCall("%v", err) },
+		CommandNotFound:           nil,
+		Suggest:                   false,
+		Action: func(c *cli.Context) error {
+			if name := c.Args().First(); name != "" {
+				return unknownCommand(c.App, name)
+			}
+			c.App.Writer = c.App.ErrWriter
+			if err := cli.ShowAppHelp(c); err != nil {
+				return err
+			}
+			return &exitError{Code: exitInput}
+		},
+		Commands: []*cli.Command{
+			validateCommand(), compileCommand(), explainCommand(), pinCommand(), verifyCommand(), execCommand(), versionCommand(),
+		},
+	}
+}
+
+const appDescription = `A policy says what one command may do. obspc compiles it to what the system
+enforces, and only what was verified runs:
+
+   obspc validate .                           does it parse and mean something
+   obspc explain . read /etc/shadow           what is the answer, and which line gives it
+   obspc compile . -o release                 make the artifacts
+   obspc verify release --pins obspc.pins     may they be used
+   obspc exec -- make test                    run a command under the policy, here and now
+
+Every command has --help with examples.`
+
+// unknownCommand suggests the nearest command.
+func unknownCommand(app *cli.App, name string) error {
+	best, at := "", 3
+	for _, c := range app.Commands {
+		if d := distance(name, c.Name); d < at {
+			best, at = c.Name, d
+		}
+	}
+	if best != "" {
+		return wrongCall("there is no command %q; did you mean %q?", name, best)
+	}
+	return wrongCall("there is no command %q; obspc --help lists them", name)
+}
+
+// distance is the Levenshtein distance of two short words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		previous := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(row[j]+1, row[j+1]+1, previous+cost)
+			previous, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+)
+
+func validateCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "validate",
+		Usage:     "parse and check policies; asks no target and writes nothing",
+		ArgsUsage: "PATH",
+		Description: `PATH is a directory (all its *.policy.hcl files are one configuration) or one
+file. Prints one line for each policy. Exit code 0: every policy means
+something; 2: findings, each with its place and what to write instead.
+
+   obspc validate .
+   obspc validate payment.policy.hcl --var bank_host=bank.example.com
+   obspc validate . --format json`,
+		Flags:  []cli.Flag{varFlag(), formatFlag()},
+		Action: validate,
+	}
+}
+
+func validate(c *cli.Context) error {
+	path, err := oneArgument(c, "PATH")
+	if err != nil {
+		return err
+	}
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	conf, err := load(c, path)
+	if err != nil {
+		return err
+	}
+	if err := conf.report(c, asJSON); err != nil || asJSON {
+		return err
+	}
+	for _, r := range conf.results {
+		p := r.Policy
+		fmt.Fprintf(c.App.Writer, "%s: version %d, %d file rules, %d execute rules, %d endpoints, %d commands\n",
+			p.Name, p.Version, len(p.Files), len(p.Execute), len(p.Endpoints), len(p.Commands))
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/obspc/obspc/verify"
+	"github.com/obspc/obspc/verify/release"
+)
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "say whether a release may be used: yes (0) or no (1)",
+		ArgsUsage: "RELEASE",
+		Description: `Reads every file of the release once and checks structure, checksums, pins,
+serial and expiry, and that each artifact, read back from its own bytes, allows
+nothing that its policy denies. All failures are shown at once. A verdict names
+what it rests on; with nothing asked for the answer is no.
+
+   obspc verify release --pins obspc.pins
+   obspc verify release --pins obspc.pins --state /var/lib/obspc --format json`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "pins", Usage: "what this consumer accepts: `FILE` made by obspc pin"},
+			&cli.StringFlag{Name: "state", Usage: "remember the highest serial in `DIR`; without it nothing is written"},
+			&cli.StringFlag{Name: "at", Usage: "judge expiry at `TIME` (RFC 3339) instead of now"},
+			formatFlag(),
+		},
+		Action: verifyRelease,
+	}
+}
+
+func verifyRelease(c *cli.Context) error {
+	path, err := oneArgument(c, "RELEASE")
+	if err != nil {
+		return err
+	}
+	asJSON, err := wantsJSON(c)
+	if err != nil {
+		return err
+	}
+	trust := verify.Trust{Now: time.Now(), StateDir: c.String("state")}
+	if text := c.String("at"); text != "" {
+		if trust.Now, err = time.Parse(time.RFC3339, text); err != nil {
+			return wrongCall("--at %q is no time; write it as in 2027-06-30T00:00:00Z", text)
+		}
+	}
+	if file := c.String("pins"); file != "" {
+		if trust.Pins, err = readPins(file); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return wrongCall("%v", cleanPathError(err))
+	}
+	verified, report := verify.Open(verify.Dir(path), trust)
+	if asJSON {
+		fmt.Fprintf(c.App.Writer, "%s\n", report.JSON())
+	} else {
+		fmt.Fprint(c.App.Writer, report)
+	}
+	if verified == nil {
+		return &exitError{Code: report.ExitCode()}
+	}
+	return nil
+}
+
+func readPins(file string) (*release.Pins, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, wrongCall("%w", cleanPathError(err))
+	}
+	pins, err := release.ParsePins(text)
+	if err != nil {
+		return nil, wrongCall("%s: %w", file, err)
+	}
+	return pins, nil
+}

@@ -1,0 +1,166 @@
+// Package obspc_test holds the tests that concern the repository as a whole.
+package obspc_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/obspc/obspc/"
+
+// imports reads every Go file of the repository itself, of every GOOS (go list
+// sees one), and returns what each package imports outside tests.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	sets := map[string]map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		if sets[pkg] == nil {
+			sets[pkg] = map[string]bool{}
+		}
+		for _, spec := range parsed.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			sets[pkg][name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]string{}
+	for pkg, set := range sets {
+		out[pkg] = slices.Sorted(maps.Keys(set))
+	}
+	return out
+}
+
+type direction struct {
+	from  string
+	allow []string
+	why   string
+}
+
+// directions are the import rules of design 3. Of obspc's own packages, from
+// may import only those that match allow; why is the reason a reviewer gets.
+var directions = []direction{
+	{"lang/diag", nil, "diagnostics are a leaf: everything may import them"},
+	{"lang", []string{"lang/diag"}, "the language knows what may be written, not what it means"},
+	{"compiler/canon", nil, "canonical JSON is a leaf"},
+	{"compiler/ir", []string{"compiler/canon"}, "the meaning must not depend on how it is written or enforced"},
+	{"compiler", []string{"lang", "lang/diag", "compiler/ir", "compiler/canon"}, "the compiler knows no target"},
+	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
+	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon", "lang/diag"}, "the registry sees every target, and no source text"},
+	{"verify/release", []string{"compiler/canon"}, "reading and writing a release is a leaf"},
+	{"verify", []string{"verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "one verifier, the same code in both programs"},
+	{"runtime", []string{"verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "the runtime sees verified releases only, never a policy's text"},
+	{"policies", nil, "the library is data"},
+	{"cmd/obsrun", []string{"runtime", "verify", "verify/release", "compiler/ir", "targets/*"}, "obsrun reads releases only"},
+	{"cmd/obspc", []string{"*", "*/*"}, "the command line ties everything together"},
+	{"cmd/obspc-demo", []string{"policies"}, "the demo uses the two programs as a user would"},
+}
+
+func TestImportDirections(t *testing.T) {
+	ruled := map[string]bool{}
+	for pkg, list := range imports(t) {
+		rule := slices.IndexFunc(directions, func(d direction) bool { ok, _ := path.Match(d.from, pkg); return ok })
+		if rule < 0 {
+			t.Errorf("package %s has no row in directions: say what it may import, and why", pkg)
+			continue
+		}
+		d := directions[rule]
+		ruled[d.from] = true
+		for _, imported := range list {
+			own, ok := strings.CutPrefix(imported, module)
+			if ok && !slices.ContainsFunc(d.allow, func(pattern string) bool { ok, _ := path.Match(pattern, own); return ok }) {
+				t.Errorf("%s imports %s: %s", pkg, own, d.why)
+			}
+		}
+	}
+	for _, d := range directions {
+		if !ruled[d.from] {
+			t.Errorf("the row for %s concerns no package", d.from)
+		}
+	}
+}
+
+// TestPurePackages keeps everything left of verify.Open a function of its inputs.
+func TestPurePackages(t *testing.T) {
+	impure := []string{"os", "net", "time", "syscall", "os/exec", "os/user", "net/http", "golang.org/x/sys/unix", "math/rand", "math/rand/v2", "crypto/rand"}
+	for pkg, list := range imports(t) {
+		first, _, _ := strings.Cut(pkg, "/")
+		if !slices.Contains([]string{"lang", "compiler", "targets", "policies"}, first) {
+			continue
+		}
+		for _, imported := range list {
+			if slices.Contains(impure, imported) {
+				t.Errorf("%s imports %s: text to artifact is a function of its arguments, without clock, environment, network or host files", pkg, imported)
+			}
+		}
+	}
+}
+
+// owners are the only packages that import a heavy dependency.
+var owners = map[string]string{
+	"github.com/hashicorp/hcl/":     "lang",
+	"github.com/zclconf/":           "lang",
+	"github.com/urfave/cli/":        "cmd/obspc",
+	"github.com/open-policy-agent/": "verify/rego",
+	"github.com/sigstore/":          "verify/sign",
+}
+
+func TestHeavyDependenciesHaveOneOwner(t *testing.T) {
+	for pkg, list := range imports(t) {
+		for _, imported := range list {
+			for prefix, owner := range owners {
+				if strings.HasPrefix(imported, prefix) && pkg != owner {
+					t.Errorf("%s imports %s: only %s may", pkg, imported, owner)
+				}
+			}
+		}
+	}
+}
+
+// TestClosureOfObsrun looks at what is linked into the program that runs as part
+// of every sandbox: neither HCL, OPA, sigstore nor urfave/cli.
+func TestClosureOfObsrun(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./cmd/obsrun").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list -deps ./cmd/obsrun: %v\n%s", err, out)
+	}
+	for dep := range strings.Lines(string(out)) {
+		dep = strings.TrimSpace(dep)
+		for prefix := range owners {
+			if strings.HasPrefix(dep, prefix) {
+				t.Errorf("cmd/obsrun links %s", dep)
+			}
+		}
+		if strings.TrimPrefix(dep, module) == "lang" || strings.TrimPrefix(dep, module) == "compiler" {
+			t.Errorf("cmd/obsrun links %s: it reads releases, never policies", dep)
+		}
+	}
+}
