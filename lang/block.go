@@ -159,7 +159,7 @@ func unknownAttribute(r diag.Range, name, in string) diag.Diagnostic {
 		Code:    "unknown-attribute",
 		At:      r,
 		Message: fmt.Sprintf("%s has no attribute %s", article(in), quoted(name)),
-		Help:    didYouMean(name, inv.attributes),
+		Help:    DidYouMean(name, inv.attributes),
 	}
 	if slices.Contains(inv.blocks, name) {
 		d.Help = fmt.Sprintf("%s is a block: write %s { … } without the equals sign", name, name)
@@ -177,7 +177,7 @@ func unknownBlock(r diag.Range, name, in string) diag.Diagnostic {
 		Code:    "unknown-block",
 		At:      r,
 		Message: fmt.Sprintf("%s has no block %s", article(in), quoted(name)),
-		Help:    didYouMean(name, inv.blocks),
+		Help:    DidYouMean(name, inv.blocks),
 	}
 	switch {
 	case inv.free, slices.Contains(inv.attributes, name):

@@ -1,6 +1,9 @@
 package lang
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -248,5 +251,35 @@ func checkWords(t *testing.T, d diag.Diagnostic) {
 		t.Errorf("the finding %v says invalid", d)
 	case len(d.Message) > 400:
 		t.Errorf("the finding %.100s… has %d bytes", d.Message, len(d.Message))
+	}
+}
+
+// TestEveryCodeIsTested asks that each code of this package is expected by a
+// test or a case.
+func TestEveryCodeIsTested(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code, tests string
+	for _, name := range append(files, "../testdata/cases/refused.tsv") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".tsv") {
+			tests += string(text)
+		} else {
+			code += string(text)
+		}
+	}
+	raised := regexp.MustCompile(`(?:Code: +|code :?= )"([a-z-]+[a-z])"`).FindAllStringSubmatch(code, -1)
+	if len(raised) < 50 {
+		t.Fatalf("found %d codes in this package, want at least 50", len(raised))
+	}
+	for _, m := range raised {
+		if !regexp.MustCompile(`["\t ]` + m[1] + `["\t ]`).MatchString(tests) {
+			t.Errorf("no test expects the code %s", m[1])
+		}
 	}
 }

@@ -172,7 +172,7 @@ func unknownFunction(r diag.Range, name string) diag.Diagnostic {
 		Code:    "unknown-function",
 		At:      r,
 		Message: fmt.Sprintf("there is no function %s", quoted(name)),
-		Help:    didYouMean(name, append(known(functions), later...)),
+		Help:    DidYouMean(name, append(known(functions), later...)),
 	}
 }
 

@@ -251,7 +251,7 @@ func unknownName(r diag.Range, name string, candidates []string) diag.Diagnostic
 		Code:    "unknown-name",
 		At:      r,
 		Message: fmt.Sprintf("nothing is called %s here", short(name)),
-		Help:    didYouMean(name, candidates),
+		Help:    DidYouMean(name, candidates),
 	}
 }
 

@@ -23,8 +23,10 @@ func nearest(given string, candidates []string) string {
 	return name
 }
 
-// didYouMean is a line of help: the nearest candidate, or all of them.
-func didYouMean(given string, candidates []string) string {
+// DidYouMean is a line of help for a name that stands for nothing: the candidate
+// that it is a slip of, or all of them if they are few. Package compiler words
+// its suggestions with it too, so that both read alike.
+func DidYouMean(given string, candidates []string) string {
 	if n := nearest(given, candidates); n != "" {
 		return "did you mean " + n + "?"
 	}

@@ -297,7 +297,7 @@ func unknownValue(s String, name string, words []string) diag.Diagnostic {
 		Code:    "unknown-value",
 		At:      s.Range,
 		Message: fmt.Sprintf("%s cannot be %s", name, quoted(s.Value)),
-		Help:    didYouMean(s.Value, words),
+		Help:    DidYouMean(s.Value, words),
 	}
 }
 

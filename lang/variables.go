@@ -275,7 +275,7 @@ func unknownVariable(name string, declared []string) diag.Diagnostic {
 		Code:    "unknown-variable",
 		At:      diag.Range{File: "--var " + name},
 		Message: fmt.Sprintf("no variable is called %s", quoted(name)),
-		Help:    didYouMean(name, declared),
+		Help:    DidYouMean(name, declared),
 	}
 	if len(declared) == 0 {
 		d.Help = fmt.Sprintf("declare it: variable %s { type = string }", quoted(name))
