@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -161,9 +162,7 @@ func joined(targets []ir.Target) string {
 	return strings.Join(words, ", ")
 }
 
-// validate proves that a policy's artifacts grant no more than the policy.
-var validate = func(p *ir.Policy, files map[string][]byte) error { return errors.New("no targets") }
-
+// prove holds a policy's artifacts against its meaning.
 func (o *opening) prove(policy string, p *ir.Policy) {
 	files := map[string][]byte{}
 	for _, k := range known {
@@ -171,12 +170,18 @@ func (o *opening) prove(policy string, p *ir.Policy) {
 			files[k.file] = c.data
 		}
 	}
-	if err := validate(p, files); err != nil {
+	if err := targets.Validate(p, files); err != nil {
 		o.fail(unproven(policy, err))
 	}
 }
 
 // unproven tells what the proof of a policy's artifacts failed on.
 func unproven(policy string, err error) Failure {
-	return Failure{File: policy, Reason: Unproven, Message: err.Error()}
+	f := Failure{File: policy, Reason: Unproven, Message: err.Error()}
+	var e *targets.ValidationError
+	if errors.As(err, &e) {
+		file, _, _ := strings.Cut(e.Artifact, " ")
+		f.File = policy + "/" + file
+	}
+	return f
 }

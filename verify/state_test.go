@@ -140,7 +140,7 @@ func TestDevelopment(t *testing.T) {
 // Calls at the same time end with the highest serial, whoever writes last.
 func TestStateUnderConcurrency(t *testing.T) {
 	state := t.TempDir()
-	const calls = 16
+	const calls = 6
 	var wait sync.WaitGroup
 	for n := range calls {
 		src, trust := serial(t, int64(n+1), state)

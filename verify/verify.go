@@ -12,10 +12,12 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -278,6 +280,25 @@ func (v *Verified) IR(policy string) *ir.Policy {
 		diag.Bug("a verified %s/%s is not read a second time: %v", policy, irFile, err)
 	}
 	return p
+}
+
+// Linux is what a policy's Linux artifacts say, nil when it is none of Policies or
+// is not compiled for Linux. Each call reads it anew from the verified bytes.
+func (v *Verified) Linux(policy string) *targets.Linux {
+	if p := v.IR(policy); p == nil || !p.HasTarget(ir.Bwrap) {
+		return nil
+	}
+	files := map[string][]byte{}
+	for name, data := range v.files {
+		if base, ok := strings.CutPrefix(name, policy+"/"); ok {
+			files[base] = bytes.Clone(data)
+		}
+	}
+	linux, err := targets.ReadLinux(files)
+	if err != nil {
+		diag.Bug("verified artifacts of %s are not read a second time: %v", policy, err)
+	}
+	return linux
 }
 
 func cloneManifest(m *release.Manifest) *release.Manifest {
