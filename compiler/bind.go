@@ -53,18 +53,19 @@ func (w *binder) walk(b *body) {
 	w.chain = append(w.chain, b)
 	for _, e := range b.source.Extends {
 		t, ok := w.template(b, e)
+		if ok && t.state == unvisited {
+			w.walk(t)
+		}
 		switch {
 		case !ok:
 			w.c.lose(b, unknownTemplate(e, w.known(b)))
 		case t.state == open:
 			w.c.lose(b, templateCycle(e, w.chain[slices.Index(w.chain, t):]))
-		case len(w.chain) > maxExtends:
+		case t.depth >= maxExtends:
 			w.c.lose(b, extendsTooDeep(e))
 		default:
-			if t.state == unvisited {
-				w.walk(t)
-			}
 			b.extends = append(b.extends, extension{e.Name.Range, t})
+			b.depth = max(b.depth, t.depth+1)
 		}
 	}
 	w.chain = w.chain[:len(w.chain)-1]

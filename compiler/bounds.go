@@ -13,7 +13,7 @@ const maxRules = 100_000
 // maxInherited bounds the statements that all bodies together take over from
 // templates: a few short templates that extend each other could otherwise repeat
 // a long one without end.
-const maxInherited = 4_000_000
+const maxInherited = 1_000_000
 
 // bound refuses bodies that state too much by themselves, and empties them, so
 // that no later pass walks their lists. merge bounds what bodies inherit.
@@ -24,6 +24,23 @@ func bound(c *compilation) {
 			b.source = &lang.Body{Template: b.source.Template, Name: b.source.Name, Range: b.source.Range}
 		}
 	}
+}
+
+// maxFindings bounds what one Compile says, as lang bounds what one Parse says: a
+// generated file with one mistake on every line should not cost more than itself.
+const maxFindings = 1000
+
+// capped is the list in reading order, cut at the limit.
+func capped(all diag.List) diag.List {
+	l := all.Sorted()
+	if len(l) <= maxFindings {
+		return l
+	}
+	last := tooManyFindings(l[maxFindings].At, len(l)-maxFindings)
+	if !l[maxFindings:].HasErrors() {
+		last.Severity = diag.Warning
+	}
+	return append(l[:maxFindings:maxFindings], last)
 }
 
 // rules counts what becomes a rule of the IR.
@@ -55,5 +72,15 @@ func tooMuchInherited(b *body) diag.Diagnostic {
 		At:      b.source.Name.Range,
 		Message: fmt.Sprintf("the templates of this configuration take over more than %d statements from each other", maxInherited),
 		Help:    "let fewer templates extend long ones",
+	}
+}
+
+// tooManyFindings says that the list of findings ends early.
+func tooManyFindings(at diag.Range, more int) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "too-many-findings",
+		At:      at,
+		Message: fmt.Sprintf("%d more findings from here on are not shown", more),
+		Help:    "mend the first ones and run again",
 	}
 }

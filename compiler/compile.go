@@ -85,5 +85,5 @@ func run(cfg *lang.Config, o Options, after func(pass, *compilation)) ([]Result,
 		out = append(out, Result{d.policy, d.ranges})
 	}
 	slices.SortFunc(out, func(a, b Result) int { return cmp.Compare(a.Policy.Name, b.Policy.Name) })
-	return out, c.diags.Sorted()
+	return out, capped(c.diags)
 }

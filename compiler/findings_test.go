@@ -222,9 +222,10 @@ func style(t *testing.T, d diag.Diagnostic) {
 
 // elsewhere are codes whose findings need more than a line of text.
 var elsewhere = map[string]string{
-	"extends-too-deep": "TestLimits",
-	"too-many-rules":   "TestLimits",
-	"path-not-utf8":    "TestPathNotUTF8: lang refuses such text before",
+	"extends-too-deep":  "TestLimits",
+	"too-many-rules":    "TestLimits",
+	"too-many-findings": "TestFindingsAreBounded",
+	"path-not-utf8":     "TestPathNotUTF8: lang refuses such text before",
 }
 
 // TestEveryCodeHasARow reads the codes out of the source.
@@ -258,6 +259,19 @@ func TestPathNotUTF8(t *testing.T) {
 	_, fault := place(lang.Text{Parts: []lang.Part{{Kind: lang.LiteralPart, Text: "/a\xffb"}}})
 	if fault == nil || fault.Code != "path-not-utf8" {
 		t.Errorf("place(/a\\xffb) finds %v, want path-not-utf8", fault)
+	}
+}
+
+func TestFindingsAreBounded(t *testing.T) {
+	b := bodyOf(false, "p")
+	for range maxFindings + 5 {
+		at := diag.Range{File: "p", Start: diag.Pos{Line: 1, Column: 1, Byte: len(b.Filesystem.Deny)}}
+		b.Filesystem.Deny = append(b.Filesystem.Deny, lang.Path{Text: lang.Text{Range: at}})
+	}
+	_, diags := Compile(&lang.Config{Policies: []*lang.Body{b}}, Options{})
+	last := diags[len(diags)-1]
+	if len(diags) != maxFindings+1 || last.Code != "too-many-findings" || last.Severity != diag.Error || !strings.HasPrefix(last.Message, "5 more") {
+		t.Errorf("%d findings, the last %s, want %d and too-many-findings", len(diags), last, maxFindings+1)
 	}
 }
 

@@ -23,6 +23,7 @@ func merge(c *compilation) {
 		for _, list := range m.visible(b) {
 			d.merged = append(d.merged, m.agreed(d, list))
 		}
+		b.visible = nil // nobody extends a policy
 		slices.SortFunc(d.merged, func(x, y *statement) int { return compareKeys(x.key, y.key) })
 		if n := len(d.merged); n > maxRules && b.sound() {
 			c.find(b, tooManyRules(b, n))

@@ -29,6 +29,7 @@ type body struct {
 	partial    bool                 // some statement about files, or a template, is missing from it because of one
 	visible    map[key][]*statement // what holds for it, templates included; nil until merged
 	state      visit
+	depth      int // of the longest chain of templates below it
 }
 
 // extension is one element of extends and the template it names.
