@@ -65,16 +65,17 @@ type direction struct {
 	why   string
 }
 
-// directions are the import rules of design 3. Of obspc's own packages, from
-// may import only those that match allow; why is the reason a reviewer gets.
+// directions are the import rules of design 3. Of obspc's own packages, from may
+// import only those that match allow, and lang/diag; why is the reason a reviewer
+// gets.
 var directions = []direction{
 	{"lang/diag", nil, "diagnostics are a leaf: everything may import them"},
-	{"lang", []string{"lang/diag"}, "the language knows what may be written, not what it means"},
+	{"lang", nil, "the language knows what may be written, not what it means"},
 	{"compiler/canon", nil, "canonical JSON is a leaf"},
 	{"compiler/ir", []string{"compiler/canon"}, "the meaning must not depend on how it is written or enforced"},
-	{"compiler", []string{"lang", "lang/diag", "compiler/ir", "compiler/canon"}, "the compiler knows no target"},
+	{"compiler", []string{"lang", "compiler/ir", "compiler/canon"}, "the compiler knows no target"},
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
-	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon", "lang/diag"}, "the registry sees every target, and no source text"},
+	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
 	{"verify/release", []string{"compiler/canon"}, "reading and writing a release is a leaf"},
 	{"verify", []string{"verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "one verifier, the same code in both programs"},
 	{"runtime", []string{"verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "the runtime sees verified releases only, never a policy's text"},
@@ -96,7 +97,7 @@ func TestImportDirections(t *testing.T) {
 		ruled[d.from] = true
 		for _, imported := range list {
 			own, ok := strings.CutPrefix(imported, module)
-			if ok && !slices.ContainsFunc(d.allow, func(pattern string) bool { ok, _ := path.Match(pattern, own); return ok }) {
+			if ok && own != "lang/diag" && !slices.ContainsFunc(d.allow, func(pattern string) bool { ok, _ := path.Match(pattern, own); return ok }) {
 				t.Errorf("%s imports %s: %s", pkg, own, d.why)
 			}
 		}
