@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/obspc/obspc/runtime"
+	"github.com/obspc/obspc/verify"
+	"github.com/obspc/obspc/verify/release"
+)
+
+var execFlags = []flag{
+	{name: "--release-fd", value: "N"}, {name: "--pins-fd", value: "N"}, {name: "--release", value: "DIR"}, {name: "--pins", value: "FILE"},
+	{name: "--build", value: "VERSION"}, {name: "--policy", value: "NAME"}, {name: "--workspace", value: "DIR|fresh"},
+	{name: "--config-dir", value: "DIR"}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
+	{name: "--bwrap", value: "PATH"}, {name: "--stdin"},
+}
+
+// runDevelopment runs any command under a policy that was compiled just now.
+func runDevelopment(c *call) error {
+	switch {
+	case c.has("--build") && c.get("--build") != release.Version:
+		r := wrongCall("obspc %s and obsrun %s are not of one build; install both from one archive", c.get("--build"), release.Version)
+		r.Code = runtime.Machine
+		return r
+	case len(c.args) > 0:
+		return wrongCall("exec takes its command behind --, not %q", c.args)
+	case len(c.rest) == 0:
+		return wrongCall("exec wants a command behind --")
+	case !c.has("--policy"):
+		return wrongCall("exec wants --policy NAME")
+	case c.has("--release-fd") != c.has("--pins-fd") || c.has("--release") != c.has("--pins") || c.has("--release-fd") == c.has("--release"):
+		return wrongCall("exec wants --release-fd and --pins-fd, or --release and --pins")
+	}
+	job := runtime.Job{Policy: c.get("--policy"), Argv: c.rest, Development: true, Bwrap: c.get("--bwrap")}
+	switch dir := c.get("--workspace"); {
+	case dir == "fresh":
+		job.Workspace.Fresh = true
+	case c.has("--workspace") && dir == "":
+		return wrongCall("--workspace wants a directory, or the word fresh")
+	default:
+		job.Workspace.Dir = dir
+	}
+	if c.has("--config-dir") {
+		job.Trusted = append(job.Trusted, c.get("--config-dir"))
+	}
+	if c.has("--stdin") {
+		job.Stdin = c.stdin
+	}
+	return c.execute(job, c.handedOver)
+}
+
+// handedOver is the release and the pins that obspc exec made.
+func (c *call) handedOver() (verify.Source, []byte, error) {
+	if c.has("--release") {
+		pins, err := readPins(c.get("--pins"))
+		return verify.Dir(c.get("--release")), pins, err
+	}
+	packed, err := readDescriptor("--release-fd", c.get("--release-fd"), maxPacked)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := release.Unpack(packed)
+	if err != nil {
+		return nil, nil, wrongCall("the release handed over: %v", err)
+	}
+	pins, err := readDescriptor("--pins-fd", c.get("--pins-fd"), maxPins)
+	return verify.Memory(files), pins, err
+}
+
+// maxPacked bounds a packed release, in bytes.
+const maxPacked = 256 << 20
+
+// readDescriptor reads an inherited descriptor to its end and closes it.
+func readDescriptor(flag, number string, most int64) ([]byte, error) {
+	fd, err := strconv.ParseUint(number, 10, 31)
+	if err != nil || fd < 3 {
+		return nil, wrongCall("%s wants the number of an open descriptor above 2, not %q", flag, number)
+	}
+	file := os.NewFile(uintptr(fd), flag)
+	defer file.Close()
+	return readAll(flag, file, most)
+}

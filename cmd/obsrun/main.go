@@ -1,0 +1,101 @@
+// Command obsrun runs what is in verified releases, and nothing else. It is also
+// the first process of every sandbox: what bubblewrap starts inside, and what
+// then becomes the command. Its one rule: it reads releases and never a policy's
+// text; flags are parsed by hand, so that it starts in about a millisecond.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/obspc/obspc/runtime"
+)
+
+func main() {
+	if runtime.IsFirst(os.Args) {
+		runtime.First(os.Args)
+	}
+	os.Exit(start(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// verb is one thing that obsrun does.
+type verb struct {
+	name  string
+	flags []flag
+	do    func(*call) error
+	help  string
+}
+
+var verbs = []verb{
+	{"run", runFlags, runGoverned, runHelp},
+	{"exec", execFlags, runDevelopment, execHelp},
+	{"version", nil, printVersion, "Usage: obsrun version\n"},
+}
+
+// call is one call of a verb.
+type call struct {
+	parsed
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	exit           int // of a run that came to its end
+}
+
+// start is main without the process: it returns the exit code.
+func start(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "obsrun: %v\n  = help: please report this; nothing was left running\n", p)
+			code = runtime.ExitRefused
+		}
+	}()
+	if len(args) == 0 {
+		io.WriteString(stderr, overview)
+		return runtime.ExitRefused
+	}
+	if args[0] == "help" || args[0] == "--help" || args[0] == "-h" {
+		return help(args[1:], stdout, stderr)
+	}
+	for _, v := range verbs {
+		if v.name == args[0] {
+			return v.call(args[1:], stdin, stdout, stderr)
+		}
+	}
+	return complain(stderr, wrongCall("%q is no command of obsrun; see obsrun help", args[0]))
+}
+
+func (v *verb) call(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p, err := parse(v.flags, args)
+	if err != nil {
+		return complain(stderr, wrongCall("%s: %v; see obsrun help %s", v.name, err, v.name))
+	}
+	if p.help {
+		io.WriteString(stdout, v.help)
+		return 0
+	}
+	c := &call{parsed: p, stdin: stdin, stdout: stdout, stderr: stderr}
+	if err := v.do(c); err != nil {
+		return complain(stderr, err)
+	}
+	return c.exit
+}
+
+// complain says why nothing came of a call, and is its exit code.
+func complain(w io.Writer, err error) int {
+	var r *runtime.Refusal
+	if !errors.As(err, &r) {
+		fmt.Fprintf(w, "obsrun: %v\n", err)
+		return runtime.ExitRefused
+	}
+	fmt.Fprintf(w, "obsrun: %s\n", r.Message)
+	if r.Help != "" {
+		fmt.Fprintf(w, "  = help: %s\n", r.Help)
+	}
+	return r.Exit
+}
+
+// wrongCall is a call that cannot be understood.
+func wrongCall(format string, args ...any) *runtime.Refusal {
+	return &runtime.Refusal{Code: runtime.Input, Word: runtime.Refused, Exit: runtime.ExitRefused, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/obspc/obspc/runtime"
+	"github.com/obspc/obspc/verify"
+	"github.com/obspc/obspc/verify/release"
+)
+
+var runFlags = []flag{
+	{name: "--release", value: "DIR"}, {name: "--pins", value: "FILE"}, {name: "--arg", value: "NAME=VALUE", many: true},
+	{name: "--workspace", value: "DIR"}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
+	{name: "--bwrap", value: "PATH"},
+}
+
+// runGoverned runs a governed command of a release.
+func runGoverned(c *call) error {
+	job := runtime.Job{Bwrap: c.get("--bwrap"), Workspace: runtime.Workspace{Dir: c.get("--workspace")}}
+	if len(c.args) != 1 || c.dashes {
+		return wrongCall("run takes one POLICY/COMMAND, and its fields with --arg; see obsrun help run")
+	}
+	var ok bool
+	if job.Policy, job.Command, ok = strings.Cut(c.args[0], "/"); !ok {
+		return wrongCall("%q is no POLICY/COMMAND", c.args[0])
+	}
+	if c.has("--workspace") && c.get("--workspace") == "" {
+		return wrongCall("--workspace wants a directory")
+	}
+	var err error
+	if job.Fields, err = fields(c.values["--arg"]); err != nil {
+		return err
+	}
+	if !c.has("--release") || !c.has("--pins") {
+		return wrongCall("run wants --release DIR and --pins FILE; running from a provisioned store is not in this version")
+	}
+	job.Trusted = []string{c.get("--release"), c.get("--pins")}
+	return c.execute(job, func() (verify.Source, []byte, error) {
+		pins, err := readPins(c.get("--pins"))
+		return verify.Dir(c.get("--release")), pins, err
+	})
+}
+
+// fields are the values of --arg NAME=VALUE.
+func fields(args []string) (map[string][]string, error) {
+	out := map[string][]string{}
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok {
+			// The text may be a value, which does not belong on the screen.
+			return nil, wrongCall("--arg wants NAME=VALUE")
+		}
+		out[name] = append(out[name], value)
+	}
+	return out, nil
+}
+
+// maxPins bounds a pins file, in bytes.
+const maxPins = 1 << 20
+
+func readPins(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, wrongCall("pins: %v", err)
+	}
+	defer file.Close()
+	return readAll("pins "+path, file, maxPins)
+}
+
+func readAll(what string, r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, wrongCall("%s: %v", what, err)
+	}
+	if int64(len(data)) > most {
+		return nil, wrongCall("%s is longer than %d bytes", what, most)
+	}
+	return data, nil
+}
+
+// execute verifies a release, runs the job and leaves evidence of whatever came
+// of it.
+func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, error)) error {
+	asJSON := c.get("--format") == "json"
+	if f := c.get("--format"); f != "" && f != "text" && f != "json" {
+		return wrongCall("--format is text or json, not %q", f)
+	}
+	job.Stdout, job.Stderr = c.stdout, c.stderr
+	if asJSON {
+		job.Stdout = c.stderr
+	}
+	var sink *runtime.Sink
+	if c.has("--evidence") {
+		var err error
+		if sink, err = runtime.OpenSink(c.get("--evidence")); err != nil {
+			return wrongCall("%v", err)
+		}
+	}
+	outcome, err := c.verified(job, open)
+	if outcome.Evidence != nil && asJSON {
+		c.stdout.Write(outcome.Evidence.JSON())
+	}
+	if sink != nil {
+		if failed := sink.Write(outcome.Evidence); failed != nil {
+			fmt.Fprintf(c.stderr, "obsrun: %v\n", failed)
+			if err == nil {
+				outcome.Exit = runtime.ExitRefused
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if outcome.Result != nil && !asJSON {
+		fmt.Fprintf(c.stdout, "%s\n", outcome.Result)
+	}
+	c.explain(outcome)
+	c.exit = outcome.Exit
+	return nil
+}
+
+// verified runs the job if the release passes.
+func (c *call) verified(job runtime.Job, open func() (verify.Source, []byte, error)) (*runtime.Outcome, error) {
+	src, data, err := open()
+	if err != nil {
+		return refused(job, err)
+	}
+	pins, err := release.ParsePins(data)
+	if err != nil {
+		return refused(job, wrongCall("%v", err))
+	}
+	v, report := verify.Open(src, verify.Trust{Pins: pins, Now: time.Now(), Development: job.Development})
+	if v == nil {
+		fmt.Fprint(c.stderr, report)
+		r := wrongCall("the release is not verified, so nothing was started")
+		r.Code = runtime.Code(report.ExitCode())
+		return refused(job, r)
+	}
+	for _, w := range report.Warnings {
+		fmt.Fprintf(c.stderr, "obsrun: warning: %s\n", w)
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	return runtime.Start(ctx, v, job)
+}
+
+// refused is the outcome of a run before there was a verified release.
+func refused(job runtime.Job, err error) (*runtime.Outcome, error) {
+	r, ok := err.(*runtime.Refusal)
+	if !ok {
+		r = wrongCall("%v", err)
+	}
+	e := runtime.NewEvidence(job.Development)
+	e.Policy, e.Command = job.Policy, job.Command
+	e.Refused(r)
+	return &runtime.Outcome{Exit: r.Exit, Evidence: e}, r
+}
+
+// explain says on standard error what an exit code alone does not.
+func (c *call) explain(o *runtime.Outcome) {
+	e := o.Evidence
+	if e.Outcome == runtime.Timeout {
+		fmt.Fprintln(c.stderr, "obsrun: the policy's timeout ended the command")
+	}
+	for _, s := range []struct {
+		name string
+		of   *runtime.StreamEvidence
+	}{{"output", e.Stdout}, {"error output", e.Stderr}} {
+		if s.of != nil && s.of.Truncated {
+			fmt.Fprintf(c.stderr, "obsrun: %s was cut off: %d of %d bytes passed\n", s.name, s.of.Passed, s.of.Bytes)
+		}
+	}
+	for _, fault := range e.Cleanup.Faults {
+		fmt.Fprintf(c.stderr, "obsrun: cleaning up: %s\n", fault)
+	}
+}
+
+// interruptible is a context that the first signal to stop ends. The sandbox is
+// then killed, cleaned up and reported.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ch := make(chan os.Signal, 4)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) { // nohup(1) means it
+			signal.Notify(ch, s)
+		}
+	}
+	// A reader that goes away is no reason to die without cleaning up.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		for s := range ch {
+			if n, ok := s.(syscall.Signal); ok {
+				cancel(runtime.Interrupt{Signal: int(n)})
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(ch); cancel(nil) }
+}

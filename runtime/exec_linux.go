@@ -1,0 +1,80 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// start becomes the command: every descriptor but the first three closes, the
+// file is held to be the one that was hashed, and it is executed by this thread.
+func start(do *instructions) error {
+	// Marked and not closed: should execve fail, the socket is still there to say so.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("close_range (Linux 5.11 and later have it): %w", err)
+	}
+	fd, err := unix.Open(do.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &execError{fmt.Errorf("%s: %w", do.Path, err)}
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return &execError{fmt.Errorf("%s: %w", do.Path, err)}
+	}
+	if identityOf(&stat) != do.Command {
+		return fmt.Errorf("%s is not the file that was checked", do.Path)
+	}
+	// Descriptors that are open already stay open below a lower limit.
+	if err := setLimit(do.OpenFiles); err != nil {
+		return err
+	}
+	if do.ByFile {
+		err = execve(fd, "", do.Argv, do.Env)
+	} else {
+		err = execve(unix.AT_FDCWD, do.Path, do.Argv, do.Env)
+	}
+	return &execError{fmt.Errorf("%s: %w", do.Path, err)}
+}
+
+// execve is execveat(2): of path, or of the file dir itself when path is empty.
+// It returns only if it fails.
+func execve(dir int, path string, argv, env []string) error {
+	p, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	args, err := pointers(argv)
+	if err != nil {
+		return err
+	}
+	vars, err := pointers(env)
+	if err != nil {
+		return err
+	}
+	flags := 0
+	if path == "" {
+		flags = unix.AT_EMPTY_PATH
+	}
+	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, uintptr(dir), uintptr(unsafe.Pointer(p)),
+		uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&vars[0])), uintptr(flags), 0)
+	runtime.KeepAlive(args)
+	runtime.KeepAlive(vars)
+	return errno
+}
+
+// pointers is the strings as execve takes them, a null pointer last.
+func pointers(list []string) ([]*byte, error) {
+	out := make([]*byte, 0, len(list)+1)
+	for _, s := range list {
+		p, err := unix.BytePtrFromString(s)
+		if err != nil {
+			return nil, errors.New("an argument holds NUL")
+		}
+		out = append(out, p)
+	}
+	return append(out, nil), nil
+}

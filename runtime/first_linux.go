@@ -1,0 +1,290 @@
+package runtime
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// instructions is what the first process is told, in one message: a length of
+// four bytes, then JSON.
+type instructions struct {
+	Path      string        `json:"path"` // of the command, inside
+	Argv      []string      `json:"argv"`
+	Env       []string      `json:"env"`
+	Dir       string        `json:"dir"`
+	Limits    []rlimit      `json:"limits"`
+	OpenFiles rlimit        `json:"open_files"` // set last: setting up needs descriptors
+	Confine   bool          `json:"confine"`    // restrict by Landlock
+	Execute   []grant       `json:"execute"`
+	Reparent  []grant       `json:"reparent"`
+	Mounts    []wantedMount `json:"mounts"`
+	Nodes     []wantedNode  `json:"nodes"`
+	Command   identity      `json:"command"`
+	ByFile    bool          `json:"by_file"` // start the opened file itself, not the path
+}
+
+// rlimit is one resource limit (setrlimit(2)), soft and hard.
+type rlimit struct {
+	Resource int    `json:"resource"`
+	Soft     uint64 `json:"soft"`
+	Hard     uint64 `json:"hard"`
+}
+
+// grant is a path that Landlock gives a right to: to what lies at or below it, or
+// only to itself.
+type grant struct {
+	Path     string `json:"path"`
+	Only     bool   `json:"only"`
+	Optional bool   `json:"optional"`
+}
+
+// wantedMount is a mount point that must be there, and how.
+type wantedMount struct {
+	Path     string `json:"path"`
+	Writable bool   `json:"writable"`
+}
+
+// wantedNode is a path and the node that was found there when the policy was
+// bound.
+type wantedNode struct {
+	Path string `json:"path"`
+	Dev  uint64 `json:"dev"`
+	Ino  uint64 `json:"ino"`
+}
+
+// identity is a file as it was when it was hashed.
+type identity struct {
+	Dev     uint64 `json:"dev"`
+	Ino     uint64 `json:"ino"`
+	Changed int64  `json:"changed"` // nanoseconds since 1970, of the inode (ctime)
+}
+
+func identityOf(stat *unix.Stat_t) identity {
+	return identity{stat.Dev, stat.Ino, stat.Ctim.Nano()}
+}
+
+// What the first process says: one byte when all is set up and it waits for the
+// go byte, or a fault byte and a fault as JSON.
+const (
+	readyByte = 'r'
+	goByte    = 'g'
+	faultByte = 'f'
+)
+
+// fault is why the first process gave up.
+type fault struct {
+	Exec    bool   `json:"exec"` // starting the command failed, not setting up
+	Errno   int    `json:"errno"`
+	Message string `json:"message"`
+}
+
+// maxInstructions bounds the message: argument and environment strings together
+// are at most a quarter of the largest stack (execve(2)), 6 MiB.
+const maxInstructions = 32 << 20
+
+// First is the process that bwrap starts inside the sandbox. It restricts itself
+// and becomes the command; it does not return. Whatever goes wrong, no command
+// is started.
+func First(args []string) {
+	// Landlock restricts a thread, and execve keeps the one that calls it.
+	runtime.LockOSThread()
+	socket, err := strconv.Atoi(args[2])
+	if err != nil || socket < 3 {
+		fmt.Fprintln(os.Stderr, "obsrun: the first process is started by obsrun itself, inside a sandbox")
+		os.Exit(ExitRefused)
+	}
+	err = becomeCommand(socket)
+	f := fault{Message: err.Error()}
+	var failed *execError
+	f.Exec = errors.As(err, &failed)
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		f.Errno = int(errno)
+	}
+	if text, err := json.Marshal(f); err == nil {
+		unix.Write(socket, append([]byte{faultByte}, text...))
+	}
+	os.Exit(ExitRefused)
+}
+
+// execError is a command that could not be started.
+type execError struct{ err error }
+
+func (e *execError) Error() string { return e.err.Error() }
+func (e *execError) Unwrap() error { return e.err }
+
+// becomeCommand returns only if it fails.
+func becomeCommand(socket int) error {
+	do, err := receive(socketReader(socket))
+	if err != nil {
+		return err
+	}
+	if err := setLimits(do.Limits); err != nil {
+		return err
+	}
+	var rules ruleset
+	if do.Confine {
+		if rules, err = openRules(do); err != nil {
+			return err
+		}
+	}
+	if err := checkMounts(do); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	if do.Confine {
+		if err := rules.enforce(); err != nil {
+			return err
+		}
+	}
+	if err := unix.Chdir(do.Dir); err != nil {
+		return fmt.Errorf("change to %s: %w", do.Dir, err)
+	}
+	if err := waitForGo(socket); err != nil {
+		return err
+	}
+	return start(do)
+}
+
+// socketReader reads from the socket without a poller.
+type socketReader int
+
+func (s socketReader) Read(p []byte) (int, error) {
+	for {
+		n, err := unix.Read(int(s), p)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 0, err
+		case n == 0 && len(p) > 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
+}
+
+// receive reads the instructions.
+func receive(r io.Reader) (*instructions, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, fmt.Errorf("read the instructions: %w", err)
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	if n > maxInstructions {
+		return nil, fmt.Errorf("instructions of %d bytes are too long", n)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, fmt.Errorf("read the instructions: %w", err)
+	}
+	var do instructions
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&do); err != nil {
+		return nil, fmt.Errorf("read the instructions: %w", err)
+	}
+	return &do, nil
+}
+
+// message is the instructions as receive reads them.
+func (do *instructions) message() ([]byte, error) {
+	text, err := json.Marshal(do)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxInstructions {
+		return nil, fmt.Errorf("arguments and environment of %d bytes are too long", len(text))
+	}
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...), nil
+}
+
+// setLimits lowers limits; one that is lower already stays.
+func setLimits(limits []rlimit) error {
+	for _, l := range limits {
+		if err := setLimit(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setLimit(l rlimit) error {
+	var have unix.Rlimit
+	if err := unix.Getrlimit(l.Resource, &have); err != nil {
+		return fmt.Errorf("read limit %d: %w", l.Resource, err)
+	}
+	want := unix.Rlimit{Cur: min(l.Soft, have.Max), Max: min(l.Hard, have.Max)}
+	if err := unix.Setrlimit(l.Resource, &want); err != nil {
+		return fmt.Errorf("set limit %d: %w", l.Resource, err)
+	}
+	return nil
+}
+
+func openRules(do *instructions) (ruleset, error) {
+	rules, err := newRuleset()
+	if err == nil {
+		err = rules.grantExecute(do.Execute)
+	}
+	if err == nil {
+		err = rules.grantReparent(do.Reparent)
+	}
+	return rules, err
+}
+
+// checkMounts compares what is mounted with what was asked for, and what stands
+// there with what stood there when the policy was bound.
+func checkMounts(do *instructions) error {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	all, err := parseMountinfo(string(text))
+	if err != nil {
+		return err
+	}
+	top := topMounts(all)
+	for _, want := range do.Mounts {
+		have, ok := top[want.Path]
+		switch {
+		case !ok:
+			return fmt.Errorf("nothing is mounted at %s", want.Path)
+		case have.readOnly == want.Writable:
+			return fmt.Errorf("%s is mounted with the wrong access (read-only: %v)", want.Path, have.readOnly)
+		}
+	}
+	for _, want := range do.Nodes {
+		var have unix.Stat_t
+		if err := unix.Lstat(want.Path, &have); err != nil {
+			return fmt.Errorf("%s is not what was checked: %w", want.Path, err)
+		}
+		if have.Dev != want.Dev || have.Ino != want.Ino {
+			return fmt.Errorf("%s is not what was checked: it was replaced meanwhile", want.Path)
+		}
+	}
+	return nil
+}
+
+// waitForGo says that all is set up and waits for the byte that starts the
+// command. End of file: whoever wanted the command is gone.
+func waitForGo(socket int) error {
+	if _, err := unix.Write(socket, []byte{readyByte}); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	var answer [1]byte
+	if _, err := io.ReadFull(socketReader(socket), answer[:]); err != nil || answer[0] != goByte {
+		return errors.New("nobody waits for the command any more")
+	}
+	return nil
+}

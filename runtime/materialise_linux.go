@@ -1,0 +1,150 @@
+package runtime
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"slices"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/landlock"
+	"github.com/obspc/obspc/targets/seccomp"
+)
+
+// materialise makes the options for bwrap, reads them back and compares: what
+// bwrap gets is what the verified operations mean here, or nothing is started
+// (obligation O6 of the design).
+func (r *execution) materialise() *Refusal {
+	set, facts := r.linux.Set, r.survey.facts
+	table, err := set.Table(r.binding, facts)
+	if err != nil {
+		return notKept(err)
+	}
+	masks, err := bwrap.MaskCount(set, r.binding, facts)
+	if err != nil {
+		return notKept(err)
+	}
+	fds := bwrap.FDs{Seccomp: seccompFD, Status: statusFD}
+	for i := range masks {
+		fds.Masks = append(fds.Masks, maskFD+i)
+	}
+	stream, err := bwrap.Materialise(set, r.binding, facts, fds)
+	if err != nil {
+		return notKept(err)
+	}
+	read, err := bwrap.ReadStream(stream)
+	if err != nil {
+		return refuse(Bug, "", "the options for bubblewrap are not read back: %v", err)
+	}
+	if diff := table.Diff(read); diff != "" {
+		return refuse(Bug, "", "the options for bubblewrap do not mean what the policy says: %s", diff)
+	}
+	program, refusal := r.seccomp()
+	if refusal != nil {
+		return refusal
+	}
+	r.table = table
+	r.launch = launch{
+		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: masks, stdin: r.job.Stdin != nil,
+		devices: ownDevices(r.bound, table),
+	}
+	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}
+	return r.needLandlock()
+}
+
+// arches are Go's names of the architectures there are programs for.
+var arches = map[string]seccomp.Arch{"amd64": seccomp.X86_64, "arm64": seccomp.AArch64}
+
+func (r *execution) seccomp() ([]byte, *Refusal) {
+	program, ok := r.linux.Seccomp[arches[goruntime.GOARCH]]
+	if !ok {
+		return nil, refuse(Machine, "", "there is no seccomp program for %s", goruntime.GOARCH)
+	}
+	return program.Bytes(), nil
+}
+
+func (r *execution) needLandlock() *Refusal {
+	if have := r.evidence.Host.Landlock; r.linux.Landlock.Needed() && have < landlock.ABI {
+		return noLandlock(have)
+	}
+	return nil
+}
+
+// checkExecute holds execute rules that lead over links to a rule for what they
+// lead to: Landlock knows files and not names, so it would let the target start
+// under every name.
+func (s *survey) checkExecute(p *ir.Policy) *Refusal {
+	for _, rule := range p.Execute {
+		n := s.nodes[rule.Path]
+		if n == nil || rule.Path.Root() != ir.Host {
+			continue
+		}
+		switch {
+		case !n.exists() && !rule.Optional:
+			return missingExecute(rule)
+		case len(n.links) == 0 || !n.exists():
+			continue
+		}
+		if !slices.ContainsFunc(p.Execute, func(other ir.ExecuteRule) bool { return other.Covers(n.real) }) {
+			return linkedExecute(rule, n.real)
+		}
+	}
+	return nil
+}
+
+// instructions is what the first process is told.
+func (r *execution) instructions() (*instructions, error) {
+	c := r.command
+	do := &instructions{
+		Path: c.path, Argv: c.argv, Env: c.env, Dir: r.directory(), Command: c.id, ByFile: c.byFile,
+		Confine: r.linux.Landlock.Needed(),
+	}
+	do.Limits, do.OpenFiles = rlimits(r.linux.Plan)
+	if do.Confine {
+		var err error
+		if do.Execute, err = r.granted(r.linux.Landlock.Bind(r.binding)); err != nil {
+			return nil, err
+		}
+		if do.Reparent, err = r.granted(r.linux.Landlock.BindReparent(r.binding)); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range r.table.Mounts() {
+		writable := m.Writable && !slices.Contains(r.launch.devices, m.Path.String())
+		do.Mounts = append(do.Mounts, wantedMount{m.Path.String(), writable})
+		n := r.survey.nodes[m.Path]
+		if n != nil && n.exists() && len(n.links) == 0 && (m.Kind == bwrap.HostNode || m.Kind == bwrap.DeviceNode) {
+			do.Nodes = append(do.Nodes, wantedNode{m.Path.String(), n.stat.Dev, n.stat.Ino})
+		}
+	}
+	return do, nil
+}
+
+// granted is Landlock's rules for this binding. Those that lead over links are
+// left out: checkExecute found a rule for what they lead to.
+func (r *execution) granted(rules []landlock.BoundRule) ([]grant, error) {
+	var out []grant
+	for _, rule := range rules {
+		at, err := ir.NewPath(ir.Host, rule.Path)
+		if err != nil {
+			return nil, fmt.Errorf("landlock: %w", err)
+		}
+		if n := r.survey.nodes[at]; n == nil || len(n.links) == 0 {
+			out = append(out, grant{rule.Path, rule.Only, rule.Optional})
+		}
+	}
+	return out, nil
+}
+
+func noLandlock(have int) *Refusal {
+	return refuse(Machine, "use Linux 5.19 or later with landlock in the lsm= boot parameter, or let everything readable start (execute)",
+		"this policy says what may be executed, which needs Landlock ABI %d; this kernel has %d", landlock.ABI, have)
+}
+
+func missingExecute(rule ir.ExecuteRule) *Refusal {
+	return refuse(Machine, "", "%s does not exist (%s); make it, or write optional(%q)", rule.Path, rule.Origin, rule.Path)
+}
+
+func linkedExecute(rule ir.ExecuteRule, real ir.Path) *Refusal {
+	return refuse(No, "name that under execute", "%s (%s) leads to %s, which no execute rule covers", rule.Path, rule.Origin, real)
+}

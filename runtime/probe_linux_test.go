@@ -1,0 +1,194 @@
+package runtime_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// probeWord makes the test's own binary attempt something and say what came of
+// it. The same attempt outside the sandbox is the control.
+const probeWord = "obspc-probe"
+
+// probe attempts words[0] on the rest and prints "ok", or the errno's name.
+func probe(words []string) int {
+	if len(words) == 0 {
+		return 99
+	}
+	attempt, ok := attempts[words[0]]
+	if !ok {
+		fmt.Println("no such attempt")
+		return 99
+	}
+	if err := attempt(words[1:]); err != nil {
+		var errno syscall.Errno
+		if errors.As(err, &errno) {
+			fmt.Println(unix.ErrnoName(errno))
+		} else {
+			fmt.Println(err)
+		}
+		return 1
+	}
+	fmt.Println("ok")
+	return 0
+}
+
+var attempts = map[string]func([]string) error{
+	"read":   func(a []string) error { _, err := os.ReadFile(a[0]); return err },
+	"list":   func(a []string) error { _, err := os.ReadDir(a[0]); return err },
+	"stat":   func(a []string) error { _, err := os.Lstat(a[0]); return err },
+	"write":  func(a []string) error { return touch(a[0], os.O_WRONLY) },
+	"create": func(a []string) error { return touch(a[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL) },
+	"remove": func(a []string) error { return os.Remove(a[0]) },
+	"rename": func(a []string) error { return os.Rename(a[0], a[1]) },
+	"link":   func(a []string) error { return os.Link(a[0], a[1]) },
+	"chmod": func(a []string) error {
+		mode, err := strconv.ParseUint(a[1], 8, 32)
+		if err != nil {
+			return err
+		}
+		return os.Chmod(a[0], os.FileMode(mode))
+	},
+	"execute": func(a []string) error {
+		cmd := exec.Command(a[0], a[1:]...)
+		cmd.Stderr = os.Stderr
+		return cmd.Run()
+	},
+	"connect": func(a []string) error {
+		c, err := net.DialTimeout(a[0], a[1], 3*time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	},
+	"unshare": func([]string) error {
+		cmd := exec.Command("/proc/self/exe", probeWord, "sleep", "0s")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+		return cmd.Run()
+	},
+	"mount": func(a []string) error { return unix.Mount("none", a[0], "tmpfs", 0, "") },
+	"remount": func(a []string) error {
+		return unix.Mount("none", a[0], "", unix.MS_REMOUNT|unix.MS_BIND, "")
+	},
+	"fill": func(a []string) error {
+		n, err := strconv.Atoi(a[0])
+		if err == nil {
+			_, err = io.CopyN(os.Stdout, endless{}, int64(n))
+		}
+		return err
+	},
+	"descriptors": func([]string) error { return listDescriptors() },
+	"environment": func([]string) error {
+		env := os.Environ()
+		sort.Strings(env)
+		fmt.Println(strings.Join(env, "\n"))
+		return nil
+	},
+	"read-init": func([]string) error {
+		text, err := os.ReadFile("/proc/1/cmdline")
+		fmt.Printf("%q\n", text)
+		return err
+	},
+	"limit": func(a []string) error {
+		n, err := strconv.Atoi(a[0])
+		if err != nil {
+			return err
+		}
+		var l unix.Rlimit
+		err = unix.Getrlimit(n, &l)
+		fmt.Println(l.Cur)
+		return err
+	},
+	"status": func([]string) error {
+		text, err := os.ReadFile("/proc/self/status")
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "Cap") || strings.HasPrefix(line, "NoNewPrivs") || strings.HasPrefix(line, "Seccomp:") {
+				fmt.Print(line)
+			}
+		}
+		return err
+	},
+	"sleep":  func(a []string) error { d, err := time.ParseDuration(a[0]); time.Sleep(d); return err },
+	"beside": beside,
+	"forks":  forks,
+	"deep":   deep,
+}
+
+func touch(path string, flags int) error {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// listDescriptors prints every descriptor that was open when this process began
+// and what it leads to. Go's own are told by their kinds.
+func listDescriptors() error {
+	entries, err := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		target, _ := os.Readlink(filepath.Join("/proc/self/fd", e.Name()))
+		if target != "" && !strings.HasPrefix(target, "anon_inode:") && !strings.HasPrefix(target, "/proc/") {
+			fmt.Println(e.Name(), target)
+		}
+	}
+	return err
+}
+
+// beside starts a process that outlives this one, with a mark in its arguments.
+func beside(a []string) error {
+	cmd := exec.Command("/proc/self/exe", probeWord, "sleep", "60s", a[0])
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Stdout = os.Stdout
+	return cmd.Start()
+}
+
+// forks starts processes that start processes, until one of them is killed.
+func forks(a []string) error {
+	for range 8 {
+		if err := beside(a); err != nil {
+			break
+		}
+	}
+	time.Sleep(time.Minute)
+	return nil
+}
+
+// deep leaves a tree that is hard to remove.
+func deep(a []string) error {
+	if err := os.Chdir(a[0]); err != nil {
+		return err
+	}
+	for range 500 {
+		if err := os.Mkdir("deeper", 0o700); err != nil {
+			return err
+		}
+		if err := os.Chdir("deeper"); err != nil {
+			return err
+		}
+	}
+	if err := touch("file", os.O_CREATE|os.O_WRONLY); err != nil {
+		return err
+	}
+	return os.Chmod(".", 0)
+}

@@ -1,0 +1,238 @@
+package runtime_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/runtime"
+)
+
+const plain = `
+  filesystem {
+    write = [workspace]
+  }`
+
+// marked lists the processes of this machine with mark among their arguments.
+func marked(t testing.TB, mark string) []string {
+	t.Helper()
+	var out []string
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	must(t, err)
+	for _, path := range all {
+		text, err := os.ReadFile(path)
+		if err == nil && slices.Contains(strings.Split(string(text), "\x00"), mark) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// TestLiveTree: when a result is reported, nothing of the sandbox is alive.
+func TestLiveTree(t *testing.T) {
+	needSandbox(t)
+	dir := labDir(t)
+	for _, tt := range []struct {
+		attempt, body string
+		want          runtime.Word
+		exit          int
+	}{
+		{"beside", plain, runtime.Exited, 0},
+		{"forks", plain + "\nlimits {\n timeout = \"300ms\"\n}", runtime.Timeout, runtime.ExitTimeout},
+	} {
+		t.Run(tt.attempt, func(t *testing.T) {
+			mark := fmt.Sprintf("mark-%s-%d", tt.attempt, os.Getpid())
+			began := time.Now()
+			r := probed(t, development(t, policy(t, tt.body)), dir, tt.attempt, mark)
+			if left := marked(t, mark); len(left) > 0 {
+				t.Errorf("processes are left: %q", left)
+			}
+			if r.Evidence.Outcome != tt.want || r.Exit != tt.exit || !r.Evidence.Cleanup.TreeDead || time.Since(began) > 30*time.Second {
+				t.Errorf("%s: want outcome %s, exit %d; %s", tt.attempt, tt.want, tt.exit, r)
+			}
+		})
+	}
+}
+
+// TestLiveCancel: the caller goes away while the command runs.
+func TestLiveCancel(t *testing.T) {
+	needSandbox(t)
+	mark := fmt.Sprintf("mark-cancel-%d", os.Getpid())
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go func() {
+		for range 500 {
+			if len(marked(t, mark)) > 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel(runtime.Interrupt{Signal: 15})
+	}()
+	r := start(t, ctx, development(t, policy(t, plain)), runtime.Job{
+		Argv: []string{probePath, probeWord, "sleep", "60s", mark}, Development: true, Workspace: runtime.Workspace{Fresh: true},
+	})
+	if r.Evidence.Outcome != runtime.Cancelled || r.Exit != 128+15 || len(marked(t, mark)) > 0 || !r.Evidence.Cleanup.WorkspaceRemoved {
+		t.Errorf("a cancelled run: want outcome cancelled, exit 143; %s", r)
+	}
+}
+
+// TestLiveEnvironment: nothing is inherited, and evidence lists what there is.
+func TestLiveEnvironment(t *testing.T) {
+	needSandbox(t)
+	t.Setenv("OBSPC_TEST_SECRET", "inherited")
+	dir := labDir(t)
+	r := probed(t, development(t, policy(t, plain+`
+  environment {
+    LANG  = "C.UTF-8"
+    WHERE = "${workspace}/x"
+  }`)), dir, "environment")
+	want := []string{"HOME=" + dir, "LANG=C.UTF-8", "PATH=", "TMPDIR=/tmp", "WHERE=" + dir + "/x", "ok"}
+	got := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	for i, line := range got {
+		if path, ok := strings.CutPrefix(line, "PATH="); ok {
+			got[i] = "PATH="
+			if !slices.Contains(strings.Split(path, ":"), filepath.Dir(probePath)) {
+				t.Errorf("PATH inside is %q and lacks %s", path, filepath.Dir(probePath))
+			}
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("environment inside is %q, want %q; %s", got, want, r)
+	}
+	if names := []string{"HOME", "LANG", "PATH", "TMPDIR", "WHERE"}; !slices.Equal(r.Evidence.Environment, names) {
+		t.Errorf("evidence lists %q, want %q", r.Evidence.Environment, names)
+	}
+}
+
+// TestLiveDescriptors plants open descriptors.
+func TestLiveDescriptors(t *testing.T) {
+	needSandbox(t)
+	for i := range 7 {
+		fd, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0) // kept open across exec
+		must(t, err)
+		must(t, unix.Dup2(fd, 100+i))
+		t.Cleanup(func() { unix.Close(fd); unix.Close(100 + i) })
+	}
+	r := probed(t, development(t, policy(t, plain)), labDir(t), "descriptors")
+	var numbers []string
+	for line := range strings.Lines(strings.TrimSuffix(r.stdout, "ok\n")) {
+		number, _, _ := strings.Cut(line, " ")
+		numbers = append(numbers, number)
+	}
+	if !slices.Equal(numbers, []string{"0", "1", "2"}) {
+		t.Errorf("descriptors inside are %q, want 0, 1 and 2; %s", numbers, r)
+	}
+}
+
+// TestLiveInitHoldsNoSecret: everybody inside can read bwrap's arguments.
+func TestLiveInitHoldsNoSecret(t *testing.T) {
+	needSandbox(t)
+	const secret = "secret-argument"
+	r := probed(t, development(t, policy(t, plain+"\nenvironment {\n TOKEN = \"secret-variable\"\n}")), labDir(t), "read-init", secret)
+	if !strings.Contains(r.stdout, "bwrap") || strings.Contains(r.stdout, "secret") {
+		t.Errorf("/proc/1/cmdline inside is %s", r)
+	}
+	text := string(r.Evidence.JSON())
+	if strings.Contains(text, "secret-") {
+		t.Errorf("evidence holds an argument or a value: %s", text)
+	}
+}
+
+// TestLiveOutput: what is beyond the limit is counted and digested, not passed.
+func TestLiveOutput(t *testing.T) {
+	needSandbox(t)
+	const wrote = 300_000
+	r := probed(t, development(t, policy(t, plain+"\nlimits {\n stdout = \"64KiB\"\n}")), labDir(t), "fill", fmt.Sprint(wrote))
+	all := strings.Repeat("x", wrote) + "ok\n"
+	sum := sha256.Sum256([]byte(all))
+	want := runtime.StreamEvidence{Bytes: int64(len(all)), Passed: 64 << 10, Truncated: true, SHA256: hex.EncodeToString(sum[:])}
+	if got := *r.Evidence.Stdout; got != want || r.stdout != all[:64<<10] || r.Exit != 0 {
+		t.Errorf("stdout in evidence is %+v, want %+v; %d bytes passed", got, want, len(r.stdout))
+	}
+}
+
+// TestLiveLimits reads the limits inside.
+func TestLiveLimits(t *testing.T) {
+	needSandbox(t)
+	v := development(t, policy(t, plain+"\nlimits {\n open_files = 64\n file_size = \"1MiB\"\n cpu_time = \"7s\"\n}"))
+	for _, tt := range []struct {
+		resource int
+		want     string
+	}{
+		{unix.RLIMIT_FSIZE, "1048576"}, {unix.RLIMIT_CPU, "7"}, {unix.RLIMIT_CORE, "0"},
+		{unix.RLIMIT_NOFILE, "64"},
+	} {
+		r := probed(t, v, labDir(t), "limit", fmt.Sprint(tt.resource))
+		if got, _, _ := strings.Cut(r.stdout, "\n"); got != tt.want {
+			t.Errorf("limit %d inside is %s, want %s; %s", tt.resource, got, tt.want, r)
+		}
+	}
+}
+
+// TestLiveExitCodes: the command's own, and what env(1) has for the rest.
+func TestLiveExitCodes(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	v := development(t, treePolicy(t, root))
+	work := filepath.Join(root, "work")
+	write(t, filepath.Join(work, "script"), "#!/no/such/interpreter\n")
+	must(t, os.Chmod(filepath.Join(work, "script"), 0o755))
+	for _, tt := range []struct {
+		name string
+		argv []string
+		word runtime.Word
+		exit int
+	}{
+		{"its own", []string{probePath, probeWord, "nothing"}, runtime.Exited, 99},
+		{"missing", []string{"/no/such/program"}, runtime.ExecFailed, 127},
+		{"not in PATH", []string{"no-such-program"}, runtime.ExecFailed, 127},
+		{"hidden", []string{filepath.Join(root, "beside/secret")}, runtime.ExecFailed, 126},
+		{"not covered by execute", []string{"/usr/bin/true"}, runtime.ExecFailed, 126},
+		{"relative, not covered", []string{"./tool"}, runtime.ExecFailed, 126},
+		{"a directory", []string{work}, runtime.ExecFailed, 126},
+		{"in PATH", []string{"probe", probeWord, "nothing"}, runtime.Exited, 99},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := start(t, context.Background(), v, runtime.Job{Argv: tt.argv, Development: true, Workspace: runtime.Workspace{Dir: work}})
+			if r.Evidence.Outcome != tt.word || r.Exit != tt.exit {
+				t.Errorf("%q: want outcome %s, exit %d; %s", tt.argv, tt.word, tt.exit, r)
+			}
+		})
+	}
+}
+
+// TestLiveFresh: a fresh workspace is private, writable and gone, whatever the
+// command left in it.
+func TestLiveFresh(t *testing.T) {
+	needSandbox(t)
+	v := development(t, policy(t, plain))
+	r := start(t, context.Background(), v, runtime.Job{
+		Argv: []string{probePath, probeWord, "deep", "."}, Development: true, Workspace: runtime.Workspace{Fresh: true},
+	})
+	at := r.Evidence.Binding["workspace"]
+	if r.Exit != 0 || r.Evidence.Workspace != "fresh" || !r.Evidence.Cleanup.WorkspaceRemoved || at == "" {
+		t.Errorf("a fresh workspace: %s", r)
+	}
+	if _, err := os.Lstat(at); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", at, err)
+	}
+}
+
+// TestEvidenceIsOneObject: evidence is indented JSON that reads back.
+func TestEvidenceIsOneObject(t *testing.T) {
+	e := runtime.NewEvidence(false)
+	var back runtime.Evidence
+	if err := json.Unmarshal(e.JSON(), &back); err != nil || back.Schema != runtime.EvidenceSchema || back.Mode != runtime.Governed {
+		t.Errorf("evidence reads back as %+v, %v", back, err)
+	}
+}

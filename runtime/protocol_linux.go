@@ -1,0 +1,295 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// setUpTime bounds the time from the start of bwrap to a first process that is
+// ready. It takes milliseconds; a machine under heavy load takes longer.
+const setUpTime = 30 * time.Second
+
+// ending is how a started command ended.
+type ending struct {
+	code      int  // as bwrap reports it: the exit code, or 128 and the signal
+	known     bool // code was reported
+	timedOut  bool
+	cancelled bool
+	fault     *fault // the command could not be started after all
+}
+
+// errCancelled is a caller that does not want the run any more.
+var errCancelled = errors.New("cancelled")
+
+// errSlow is a set-up that did not end.
+var errSlow = fmt.Errorf("the sandbox was not ready after %v", setUpTime)
+
+// wake is a descriptor that becomes readable when ctx ends.
+type wake struct {
+	fd   int
+	stop func()
+}
+
+func newWake(ctx context.Context) (*wake, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	})
+	return &wake{fd, func() {
+		if !stop() {
+			<-done
+		}
+		unix.Close(fd)
+	}}, nil
+}
+
+// poll waits until one of the descriptors has something, the run is cancelled,
+// or the deadline (zero: none) passes; then late is true.
+func (w *wake) poll(deadline time.Time, fds ...*unix.PollFd) (late bool, err error) {
+	list := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}}
+	for _, p := range fds {
+		list = append(list, *p)
+	}
+	for {
+		wait := -1
+		if !deadline.IsZero() {
+			// Rounded up: a poll that ends early would only be repeated.
+			wait = int(min(max(time.Until(deadline)+time.Millisecond-1, 0)/time.Millisecond, 1<<30))
+		}
+		n, err := unix.Poll(list, wait)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("poll: %w", err)
+		}
+		for i, p := range fds {
+			p.Revents = list[i+1].Revents
+		}
+		if list[0].Revents != 0 {
+			return false, errCancelled
+		}
+		return n == 0, nil
+	}
+}
+
+// ready brings the sandbox to where only the go byte is missing: PID 1 is held by
+// a descriptor, then the first process is told what to do, then it says that it
+// is set up. In that order its answer proves that PID 1 was alive when its
+// number was used. io.EOF: bwrap or the first process gave up.
+func (s *sandbox) ready(w *wake, message []byte) error {
+	deadline := time.Now().Add(setUpTime)
+	for {
+		status := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
+		socket := unix.PollFd{Fd: int32(s.socket)}
+		if s.pidfd >= 0 {
+			socket.Events = unix.POLLIN
+			if len(message) > 0 {
+				socket.Events |= unix.POLLOUT
+			}
+		}
+		late, err := w.poll(deadline, &status, &socket)
+		if err != nil {
+			return err
+		}
+		if late {
+			return errSlow
+		}
+		if status.Revents != 0 {
+			if err := s.readStatus(); err != nil {
+				return err
+			}
+		}
+		if socket.Revents&unix.POLLOUT != 0 {
+			n, err := unix.SendmsgN(s.socket, message, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+			if err != nil && !again(err) {
+				return io.EOF
+			}
+			message = message[max(n, 0):]
+		}
+		if socket.Revents&(unix.POLLIN|unix.POLLHUP) != 0 && s.pidfd >= 0 {
+			return s.firstWord()
+		}
+	}
+}
+
+func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
+
+// firstWord reads what the first process says once it has its instructions: nil
+// when it is ready, a fault, or io.EOF.
+func (s *sandbox) firstWord() error {
+	text, err := io.ReadAll(io.LimitReader(oneRead(s.socket), maxSaid))
+	switch {
+	case err != nil:
+		return io.EOF
+	case len(text) == 0:
+		return io.EOF
+	case text[0] == readyByte:
+		return nil
+	}
+	return parseFault(text)
+}
+
+// oneRead gives what one read of the socket gives.
+func oneRead(socket int) io.Reader {
+	buffer := make([]byte, maxSaid)
+	n, err := socketReader(socket).Read(buffer)
+	if err != nil {
+		n = 0
+	}
+	return bytes.NewReader(buffer[:n])
+}
+
+func (f *fault) Error() string { return f.Message }
+
+// parseFault reads what the first process says when it gives up.
+func parseFault(text []byte) *fault {
+	f := &fault{}
+	if text[0] != faultByte || json.Unmarshal(text[1:], f) != nil {
+		return &fault{Message: "the first process broke off"}
+	}
+	f.Message = printable(f.Message)
+	return f
+}
+
+// release sends the go byte.
+func (s *sandbox) release() error {
+	err := unix.Sendmsg(s.socket, []byte{goByte}, nil, nil, unix.MSG_NOSIGNAL)
+	if err != nil {
+		return io.EOF
+	}
+	return nil
+}
+
+// wait supervises a command that was released, until its whole tree is dead.
+func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
+	var end ending
+	var deadline time.Time
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
+	}
+	quiet := &wake{fd: -1} // a second cancellation changes nothing
+	for {
+		status := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
+		socket := unix.PollFd{Fd: int32(s.socket), Events: unix.POLLIN}
+		tree := unix.PollFd{Fd: int32(s.pidfd), Events: unix.POLLIN}
+		late, err := w.poll(deadline, &status, &socket, &tree)
+		switch {
+		case errors.Is(err, errCancelled):
+			end.cancelled = true
+		case err != nil:
+			s.kill()
+			return end, err
+		case late:
+			end.timedOut = true
+		}
+		if err != nil || late {
+			s.kill()
+			w, deadline = quiet, time.Time{}
+			continue
+		}
+		if socket.Revents != 0 {
+			// End of file: the command was started, which closed the other end.
+			if text, _ := io.ReadAll(oneRead(s.socket)); len(text) > 0 {
+				end.fault = parseFault(text)
+			}
+			unix.Close(s.socket)
+			s.socket = -1
+		}
+		if status.Revents != 0 && s.readStatus() != nil {
+			unix.Close(s.status)
+			s.status = -1
+		}
+		if tree.Revents != 0 {
+			s.drainStatus()
+			end.code, end.known = s.lines.exitCode, s.lines.ended
+			return end, nil
+		}
+	}
+}
+
+// drainStatus reads what bwrap reports last. It reports when PID 1 has ended and
+// then ends itself.
+func (s *sandbox) drainStatus() {
+	for s.status >= 0 && !s.lines.ended {
+		waitReadable(s.status)
+		if s.readStatus() != nil {
+			unix.Close(s.status)
+			s.status = -1
+		}
+	}
+}
+
+// readStatus takes what there is of bwrap's status; io.EOF at its end. The
+// descriptor of PID 1 is opened as soon as its number is known.
+func (s *sandbox) readStatus() error {
+	buffer := make([]byte, 4096)
+	n, err := socketReader(s.status).Read(buffer)
+	if err != nil {
+		return io.EOF
+	}
+	if err := s.lines.add(buffer[:n]); err != nil {
+		return err
+	}
+	if s.pidfd < 0 && s.lines.child > 0 {
+		fd, err := unix.PidfdOpen(s.lines.child, 0)
+		if err != nil {
+			return io.EOF // gone already
+		}
+		s.pidfd = fd
+	}
+	return nil
+}
+
+// statusLines collects the lines of --json-status-fd (bubblewrap 0.8.0 manual):
+// first one with child-pid, last one with exit-code if the command was started.
+type statusLines struct {
+	partial  []byte
+	child    int
+	exitCode int
+	ended    bool
+}
+
+// maxStatus bounds one line.
+const maxStatus = 64 << 10
+
+func (l *statusLines) add(text []byte) error {
+	l.partial = append(l.partial, text...)
+	for {
+		line, rest, ok := bytes.Cut(l.partial, []byte("\n"))
+		if !ok {
+			break
+		}
+		l.partial = rest
+		// Members that newer versions add are ignored, as the manual asks.
+		var report struct {
+			Child *int `json:"child-pid"`
+			Exit  *int `json:"exit-code"`
+		}
+		if err := json.Unmarshal(line, &report); err != nil {
+			return fmt.Errorf("bwrap's status is no JSON: %w", err)
+		}
+		if report.Child != nil {
+			l.child = *report.Child
+		}
+		if report.Exit != nil {
+			l.exitCode, l.ended = *report.Exit, true
+		}
+	}
+	if len(l.partial) > maxStatus {
+		return errors.New("bwrap's status has an endless line")
+	}
+	return nil
+}

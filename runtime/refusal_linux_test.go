@@ -1,0 +1,181 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/obspc/obspc/runtime"
+)
+
+// refusedWith checks that a run started nothing and says why.
+func refusedWith(t *testing.T, r ran, code runtime.Code, says ...string) {
+	t.Helper()
+	refusal := r.refusal()
+	if refusal == nil || r.Exit != runtime.ExitRefused || r.Evidence.Outcome != runtime.Refused || refusal.Code != code || r.stdout != "" {
+		t.Errorf("want a refusal of class %d; %s", code, r)
+		return
+	}
+	for _, s := range says {
+		if !strings.Contains(refusal.Error(), s) {
+			t.Errorf("the refusal %q does not name %q", refusal, s)
+		}
+	}
+}
+
+// TestLiveWorkspaceRefused: each refusal beside the directory that is accepted.
+func TestLiveWorkspaceRefused(t *testing.T) {
+	needSandbox(t)
+	root := labDir(t)
+	must(t, os.MkdirAll(filepath.Join(root, "real/below"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(root, "keys/.ssh"), 0o700))
+	must(t, os.Symlink("real", filepath.Join(root, "link")))
+	write(t, filepath.Join(root, "file"), "")
+	v := development(t, policy(t, fmt.Sprintf(`
+  filesystem {
+    read  = [%q]
+    write = [workspace]
+    deny  = ["%s/keys/.ssh"]
+  }`, root, root)))
+	if r := probed(t, v, filepath.Join(root, "real"), "stat", "."); r.Exit != 0 {
+		t.Fatalf("the directory itself is accepted: %s", r)
+	}
+	for _, tt := range []struct {
+		dir  string
+		says []string
+	}{
+		{"link", []string{"is a link to real", filepath.Join(root, "real")}},
+		{"link/below", []string{"is a link to real", filepath.Join(root, "real/below")}},
+		{"missing", []string{"does not exist"}},
+		{"file", []string{"is a file"}},
+		{"keys/.ssh", []string{filepath.Join(root, "keys/.ssh"), "deny", "filesystem.deny[0]"}},
+		{"keys", []string{filepath.Join(root, "keys"), "filesystem.write[0]", "filesystem.deny[0]"}},
+		{"/usr", []string{"/usr", "system"}},
+		{"/", []string{"system"}},
+	} {
+		t.Run(tt.dir, func(t *testing.T) {
+			dir := tt.dir
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(root, dir)
+			}
+			refusedWith(t, probed(t, v, dir, "stat", "."), runtime.Input, tt.says...)
+		})
+	}
+}
+
+// TestLivePlantedLink: an earlier run, which could write the workspace, put a link
+// on the way to a protected path.
+func TestLivePlantedLink(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	v := development(t, treePolicy(t, root))
+	work := filepath.Join(root, "work")
+	if r := probed(t, v, work, "stat", "."); r.Exit != 0 {
+		t.Fatalf("without the link: %s", r)
+	}
+	must(t, os.Rename(filepath.Join(work, ".git"), filepath.Join(work, "git")))
+	must(t, os.Symlink("git", filepath.Join(work, ".git")))
+	refusedWith(t, probed(t, v, work, "stat", "."), runtime.No, ".git", "link")
+}
+
+// TestLiveManyNames: a masked file can be read under another of its names.
+func TestLiveManyNames(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	v := development(t, treePolicy(t, root))
+	work := filepath.Join(root, "work")
+	must(t, os.Link(filepath.Join(work, ".env"), filepath.Join(work, "other")))
+	refusedWith(t, probed(t, v, work, "stat", "."), runtime.No, ".env", "2 names")
+	must(t, os.Remove(filepath.Join(work, "other")))
+	if r := probed(t, v, work, "stat", "."); r.Exit != 0 {
+		t.Fatalf("with one name: %s", r)
+	}
+}
+
+// TestLiveMissing: what a rule needs and the machine lacks.
+func TestLiveMissing(t *testing.T) {
+	needSandbox(t)
+	for _, statement := range []string{`read = ["/no/such/file"]`, `execute = ["/no/such/file"]`, `write = ["/no/such/file"]`} {
+		v := development(t, policy(t, "\n  filesystem {\n    "+statement+"\n  }"))
+		refusedWith(t, probed(t, v, labDir(t), "stat", "."), runtime.Machine, "/no/such/file", "p/filesystem.", "optional(")
+	}
+	v := development(t, policy(t, "\n  filesystem {\n    read = [optional(\"/no/such/file\")]\n  }"))
+	if r := probed(t, v, labDir(t), "stat", "/"); r.Exit != 0 {
+		t.Errorf("optional: %s", r)
+	}
+}
+
+// TestLiveTrusted: configuration inside the workspace is kept read-only; where
+// that is not possible, nothing runs.
+func TestLiveTrusted(t *testing.T) {
+	needSandbox(t)
+	root := labDir(t)
+	must(t, os.MkdirAll(filepath.Join(root, ".obspc"), 0o755))
+	write(t, filepath.Join(root, "sub/obspc.pins"), "")
+	v := development(t, policy(t, plain))
+	run := func(trusted []string, words ...string) ran {
+		return start(t, context.Background(), v, runtime.Job{
+			Argv: append([]string{probePath, probeWord}, words...), Development: true,
+			Workspace: runtime.Workspace{Dir: root}, Trusted: trusted,
+		})
+	}
+	at := filepath.Join(root, ".obspc/x")
+	if r := run(nil, "create", at); strings.TrimSpace(r.stdout) != "ok" {
+		t.Fatalf("without the carve-out: %s", r)
+	}
+	r := run([]string{filepath.Join(root, ".obspc")}, "remove", at)
+	if got := strings.TrimSpace(r.stdout); got != "EROFS" || r.Evidence.CarveOut != filepath.Join(root, ".obspc") {
+		t.Errorf("remove inside the carve-out is %q, want EROFS; %s", got, r)
+	}
+	refusedWith(t, run([]string{root}, "stat", "."), runtime.Input, root, ".obspc")
+	refusedWith(t, run([]string{filepath.Join(root, ".obspc"), filepath.Join(root, "sub/obspc.pins")}, "stat", "."), runtime.Input, ".obspc", "sub")
+	if r := run([]string{"/etc/passwd", "/no/such/golden"}, "stat", "."); r.Exit != 0 {
+		t.Errorf("trusted files outside every write: %s", r)
+	}
+}
+
+// TestLiveGitStatus: a mask over a missing path leaves nothing behind, also after
+// a timeout.
+func TestLiveGitStatus(t *testing.T) {
+	needSandbox(t)
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("needs git")
+	}
+	root := tree(t)
+	work := filepath.Join(root, "work")
+	must(t, os.RemoveAll(filepath.Join(work, ".git")))
+	call := func(args ...string) string {
+		cmd := exec.Command(git, append([]string{"-C", work, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+		cmd.Env = []string{"HOME=" + root, "GIT_CONFIG_NOSYSTEM=1", "PATH=/usr/bin:/bin"}
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, text)
+		}
+		return string(text)
+	}
+	call("init", "-q")
+	call("add", ".")
+	call("commit", "-q", "-m", "x")
+	for _, tt := range []struct {
+		body    string
+		attempt []string
+		want    runtime.Word
+	}{
+		{"", []string{"stat", "."}, runtime.Exited},
+		{"\n  limits {\n    timeout = \"200ms\"\n  }", []string{"sleep", "60s"}, runtime.Timeout},
+	} {
+		text := strings.Replace(treePolicy(t, root), "\n  filesystem {", tt.body+"\n  filesystem {", 1)
+		r := probed(t, development(t, text), work, tt.attempt...)
+		if r.Evidence.Outcome != tt.want || len(r.Evidence.Cleanup.Placeholders) != 4 {
+			t.Errorf("want outcome %s and the placeholders later, made, made/for, made/for/it; %s", tt.want, r)
+		}
+		if status := call("status", "--porcelain", "--ignored"); status != "" {
+			t.Errorf("git status after %q: %s", tt.attempt, status)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package runtime
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// sandbox is a started bubblewrap and our ends of what connects us with it.
+type sandbox struct {
+	pid    int // of the outer bwrap process; 0 once it was waited for
+	pidfd  int // of PID 1 inside; -1 until bwrap named it
+	status int
+	socket int
+	// The command's streams; stdin is nil when it reads /dev/null.
+	stdin, stdout, stderr *os.File
+	lines                 statusLines
+}
+
+// launch is what a sandbox is started from.
+type launch struct {
+	tool    string
+	stream  []byte // options, as `bwrap --args` reads them
+	seccomp []byte
+	masks   int // how many empty files the stream refers to
+	stdin   bool
+	devices []string // nodes of the machine that are made read-only first
+}
+
+// start starts bwrap. The calling thread has to outlive it, and serves nothing
+// else any more.
+func (l *launch) start() (*sandbox, error) {
+	s := &sandbox{pidfd: -1, status: -1, socket: -1}
+	var theirs descriptors // closed here once bwrap has them
+	defer theirs.close()
+	files, err := l.files(s, &theirs)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	// What the caller left open is not for the sandbox.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		s.close()
+		return nil, fmt.Errorf("close_range (Linux 5.11 and later have it): %w", err)
+	}
+	argv := []string{"bwrap", "--args", strconv.Itoa(argsFD), "--",
+		"/proc/self/fd/" + strconv.Itoa(selfFD), firstWord, strconv.Itoa(socketFD)}
+	s.pid, err = syscall.ForkExec(l.tool, argv, &syscall.ProcAttr{
+		Dir: "/", Env: []string{}, Files: files,
+		// Its own process group: an interrupt from the terminal is ours to handle.
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("start %s: %w", l.tool, err)
+	}
+	return s, nil
+}
+
+// files makes every descriptor that bwrap gets, in the order of the constants.
+func (l *launch) files(s *sandbox, theirs *descriptors) ([]uintptr, error) {
+	var out []uintptr
+	give := func(fd int) { theirs.add(fd); out = append(out, uintptr(fd)) }
+	if err := l.streams(s, give); err != nil {
+		return nil, err
+	}
+	args, err := sealed("bwrap-args", l.stream)
+	if err != nil {
+		return nil, err
+	}
+	give(args)
+	read, write, err := pipe()
+	if err != nil {
+		return nil, err
+	}
+	s.status = read
+	give(write)
+	program, err := sealed("seccomp", l.seccomp)
+	if err != nil {
+		return nil, err
+	}
+	give(program)
+	self, err := unix.Open("/proc/self/exe", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open our own executable: %w", err)
+	}
+	give(self)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	s.socket = pair[0]
+	give(pair[1])
+	for range l.masks {
+		empty, err := sealed("mask", nil)
+		if err != nil {
+			return nil, err
+		}
+		give(empty)
+	}
+	return out, nil
+}
+
+// streams makes standard input, output and error.
+func (l *launch) streams(s *sandbox, give func(int)) error {
+	if l.stdin {
+		read, write, err := pipe()
+		if err != nil {
+			return err
+		}
+		give(read)
+		s.stdin = ours(write, "stdin")
+	} else {
+		null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("open /dev/null: %w", err)
+		}
+		give(null)
+	}
+	for _, to := range []**os.File{&s.stdout, &s.stderr} {
+		read, write, err := pipe()
+		if err != nil {
+			return err
+		}
+		*to = ours(read, "output")
+		give(write)
+	}
+	return nil
+}
+
+// ours is our end of a pipe, with deadlines.
+func ours(fd int, name string) *os.File {
+	unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), name)
+}
+
+// kill ends everything in the sandbox. Which processes that are can change
+// meanwhile, so it is done through descriptors and through our own child, whose
+// number cannot be anybody else's before it was waited for.
+func (s *sandbox) kill() {
+	if s.pidfd >= 0 {
+		unix.PidfdSendSignal(s.pidfd, unix.SIGKILL, nil, 0)
+		return
+	}
+	if s.pid > 0 {
+		unix.Kill(s.pid, unix.SIGKILL)
+	}
+}
+
+// reap waits for the outer process, and for PID 1 inside where it is known: once
+// its descriptor is readable, every process of its namespace is gone
+// (pid_namespaces(7)).
+func (s *sandbox) reap() {
+	if s.pidfd >= 0 {
+		waitReadable(s.pidfd)
+	}
+	for s.pid > 0 {
+		if _, err := syscall.Wait4(s.pid, nil, 0, nil); err != syscall.EINTR {
+			s.pid = 0
+		}
+	}
+}
+
+func waitReadable(fd int) {
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		if n, err := unix.Poll(poll, -1); n > 0 || err != nil && err != unix.EINTR {
+			return
+		}
+	}
+}
+
+func (s *sandbox) close() {
+	for _, fd := range []int{s.pidfd, s.status, s.socket} {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+	for _, f := range []*os.File{s.stdin, s.stdout, s.stderr} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/verify"
+)
+
+// Start runs one job to its end. The Outcome is never nil; the error is a
+// *Refusal when obspc refused, failed, or will not vouch for what came out. When
+// ctx ends, the sandbox is killed, cleaned up and reported; an Interrupt as its
+// cause gives the exit code.
+func Start(ctx context.Context, v *verify.Verified, job Job) (*Outcome, error) {
+	r := &execution{job: job, verified: v, evidence: NewEvidence(job.Development), outcome: &Outcome{}}
+	r.outcome.Evidence = r.evidence
+	began := time.Now()
+	refusal := r.onOwnThread(ctx)
+	r.evidence.timed(began)
+	if refusal != nil {
+		r.evidence.refusedBy(refusal)
+		r.outcome.Exit = refusal.Exit
+		return r.outcome, refusal
+	}
+	r.evidence.ExitCode = r.outcome.Exit
+	return r.outcome, nil
+}
+
+// onOwnThread runs the job on a thread that serves nothing else and ends with it:
+// bwrap dies with the thread that starts it, and that thread may have a mount
+// namespace of its own.
+func (r *execution) onOwnThread(ctx context.Context) *Refusal {
+	var refusal *Refusal
+	var fault any
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this function
+		defer close(done)
+		defer func() { fault = recover() }()
+		defer r.cleanUp()
+		refusal = r.do(ctx)
+	}()
+	<-done
+	if fault != nil {
+		panic(fault)
+	}
+	return refusal
+}
+
+// execution is one job on its way.
+type execution struct {
+	job      Job
+	verified *verify.Verified
+	evidence *Evidence
+	outcome  *Outcome
+
+	policy  *ir.Policy // as released: slots symbolic
+	linux   *targets.Linux
+	tool    *tool
+	binding ir.Binding
+	bound   *ir.Policy // slots replaced
+	fresh   ir.Path    // the workspace that was made; "/" when none was
+	survey  *survey
+	made    placeholders
+	table   *bwrap.Table
+	command *command
+	launch  launch
+}
+
+// steps are what happens before anything is started, in order.
+var steps = []struct {
+	name string
+	do   func(*execution) *Refusal
+	why  string
+}{
+	{"choose", (*execution).choose, "the policy and its Linux artifacts, from verified bytes"},
+	{"tool", (*execution).findTool, "a bubblewrap that only root can change"},
+	{"bind", (*execution).bind, "slots get paths that the policy admits"},
+	{"protect", (*execution).protect, "what obspc trusts stays out of the command's reach"},
+	{"look", (*execution).look, "what stands at every path the policy names"},
+	{"command", (*execution).chooseCommand, "arguments that fit their forms, and a file to start"},
+	{"hold", (*execution).hold, "missing protected names stay missing"},
+	{"materialise", (*execution).materialise, "the options, read back and compared"},
+}
+
+func (r *execution) do(ctx context.Context) *Refusal {
+	for _, step := range steps {
+		if err := ctx.Err(); err != nil {
+			return cancelled(ctx)
+		}
+		if refusal := step.do(r); refusal != nil {
+			return refusal
+		}
+	}
+	return r.supervise(ctx)
+}
+
+// choose takes the policy and its artifacts from the release.
+func (r *execution) choose() *Refusal {
+	r.evidence.Policy, r.evidence.Command = r.job.Policy, r.job.Command
+	r.evidence.release(r.verified)
+	r.policy = r.verified.IR(r.job.Policy)
+	if r.policy == nil {
+		return noPolicy(r.job.Policy, r.verified.Policies())
+	}
+	r.evidence.Version = r.policy.Version
+	if !r.policy.HasTarget(ir.Bwrap) {
+		return notForLinux(r.job.Policy)
+	}
+	r.linux = r.verified.Linux(r.job.Policy)
+	if r.linux == nil {
+		return notForLinux(r.job.Policy)
+	}
+	r.evidence.artifacts(r.verified, r.job.Policy)
+	return nil
+}
+
+func (r *execution) findTool() (refusal *Refusal) {
+	r.tool, refusal = findTool(r.job.Bwrap)
+	if refusal == nil {
+		r.evidence.Host.Bwrap = &FileEvidence{
+			Path: r.tool.path.String(), SHA256: r.tool.digest, Version: r.tool.version,
+			Device: r.tool.identity.Dev, Inode: r.tool.identity.Ino,
+		}
+	}
+	return refusal
+}
+
+func (r *execution) bind() *Refusal {
+	kind, refusal := r.job.kind(r.policy)
+	if refusal != nil {
+		return refusal
+	}
+	r.binding, r.fresh, refusal = bind(r.policy, kind, r.job.Workspace.Dir)
+	r.evidence.bound(r.binding, kind)
+	return refusal
+}
+
+// protect binds the slot config where that is needed.
+func (r *execution) protect() *Refusal {
+	bound, err := r.policy.Bind(r.binding)
+	if err != nil {
+		return refuse(Input, "", "%v", err)
+	}
+	carve, found, refusal := trusted(bound, r.job.Trusted)
+	if refusal == nil {
+		refusal = ownPrograms(bound, r.tool.path)
+	}
+	if refusal != nil {
+		return refusal
+	}
+	if found {
+		r.binding = r.binding.With(ir.Config, carve)
+		r.evidence.CarveOut = carve.String()
+		if refusal := admit(r.policy, r.binding); refusal != nil {
+			return refusal
+		}
+	}
+	r.bound, err = r.policy.Bind(r.binding)
+	if err != nil {
+		return refuse(Input, "", "%v", err)
+	}
+	return nil
+}
+
+// look takes the facts.
+func (r *execution) look() (refusal *Refusal) {
+	paths := r.linux.Set.NamedPaths(r.binding)
+	for _, e := range r.bound.Execute {
+		paths = append(paths, e.Path)
+	}
+	if r.survey, refusal = look(paths); refusal != nil {
+		return refusal
+	}
+	r.evidence.Facts = r.survey.evidence()
+	if refusal := r.survey.checkLinkCounts(r.bound, r.fresh); refusal != nil {
+		return refusal
+	}
+	return r.survey.checkExecute(r.bound)
+}
+
+// hold makes the placeholders and takes their facts.
+func (r *execution) hold() *Refusal {
+	wanted, err := r.linux.Set.Placeholders(r.binding, r.survey.facts)
+	if err != nil {
+		return notKept(err)
+	}
+	for _, w := range wanted {
+		made, err := r.made.make(w.Path, w.Directory)
+		if err != nil {
+			return refuse(Machine, "", "a missing protected name cannot be kept missing: %v", err)
+		}
+		if !made {
+			return appeared(w.Path)
+		}
+		kind := bwrap.File
+		if w.Directory {
+			kind = bwrap.Directory
+		}
+		r.survey.facts[w.Path] = bwrap.Fact{Kind: kind, Placeholder: true}
+		r.survey.nodes[w.Path] = r.made.last()
+		r.evidence.Cleanup.Placeholders = append(r.evidence.Cleanup.Placeholders, w.Path.String())
+	}
+	return nil
+}
+
+// cleanUp takes away what the run made on the host.
+func (r *execution) cleanUp() {
+	c := &r.evidence.Cleanup
+	left, err := r.made.remove()
+	for _, p := range left {
+		c.Left = append(c.Left, p.String())
+	}
+	if err != nil {
+		c.Faults = append(c.Faults, err.Error())
+	}
+	if r.fresh.IsRoot() {
+		return
+	}
+	if err := removeTree(r.fresh); err != nil {
+		c.Faults = append(c.Faults, err.Error())
+		return
+	}
+	c.WorkspaceRemoved = true
+}
+
+// cancelled is a run that its caller broke off before anything was started.
+func cancelled(ctx context.Context) *Refusal {
+	r := refuse(No, "", "the run was cancelled")
+	r.Word = Cancelled
+	var i Interrupt
+	if errors.As(context.Cause(ctx), &i) {
+		r.Exit = exitSignalled + i.Signal
+	}
+	return r
+}
+
+func noPolicy(name string, have []string) *Refusal {
+	return refuse(Input, "it has "+list(have), "the release has no policy %q that may be used", name)
+}
+
+func notForLinux(name string) *Refusal {
+	return refuse(Input, `add "bwrap" to its targets`, "policy %q is not compiled for Linux", name)
+}
+
+func appeared(p ir.Path) *Refusal {
+	return refuse(No, "try again", "%s appeared while the run was prepared", p)
+}
+
+// notKept is what a target says about a binding and its facts.
+func notKept(err error) *Refusal {
+	var missing *bwrap.MissingError
+	var link *bwrap.LinkError
+	var node *bwrap.NodeError
+	var binding *bwrap.BindingError
+	switch {
+	case errors.As(err, &missing):
+		return refuse(Machine, "", "%v", err)
+	case errors.As(err, &link):
+		return refuse(No, "", "%v", err)
+	case errors.As(err, &node):
+		return refuse(Machine, "", "%v", err)
+	case errors.As(err, &binding):
+		return refuse(Input, "", "%v", err)
+	}
+	return refuse(Bug, "", "%v", err)
+}

@@ -1,0 +1,246 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/run"
+)
+
+// supervise starts what was prepared and sees it to its end.
+func (r *execution) supervise(ctx context.Context) *Refusal {
+	w, err := newWake(ctx)
+	if err != nil {
+		return refuse(Machine, "", "%v", err)
+	}
+	defer w.stop()
+	do, err := r.instructions()
+	if err != nil {
+		return refuse(Bug, "", "%v", err)
+	}
+	message, err := do.message()
+	if err != nil {
+		return refuse(Input, "", "%v", err)
+	}
+	r.command.hash()
+	if err := fixDevices(r.launch.devices); err != nil {
+		return devicesNotFixed(err)
+	}
+	s, err := r.launch.start()
+	if err != nil {
+		return refuse(Machine, "", "%v", err)
+	}
+	defer s.close()
+	if refusal := r.prepare(ctx, s, w, message); refusal != nil {
+		s.kill()
+		s.reap()
+		r.evidence.Cleanup.TreeDead = true
+		return refusal
+	}
+	return r.watch(ctx, s, w)
+}
+
+// prepare brings the sandbox up to the go byte, which is not sent yet.
+func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []byte) *Refusal {
+	err := s.ready(w, message)
+	var f *fault
+	switch {
+	case err == nil:
+		return r.checkDigest()
+	case errors.Is(err, errCancelled):
+		return cancelled(ctx)
+	case errors.As(err, &f):
+		return firstFailed(f)
+	}
+	s.kill()
+	s.reap()
+	said := drain(s.stderr)
+	if !errors.Is(err, io.EOF) {
+		return setupFailed("", "the sandbox could not be set up: %v", err)
+	}
+	return bwrapFailed(said)
+}
+
+// watch lets the command go and waits until everything it started is dead.
+func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
+	out, err := r.streams()
+	pumps := s.pump(r.job.Stdin, out, err)
+	end, fault := ending{}, s.release()
+	if fault == nil {
+		end, fault = s.wait(w, r.command.timeout)
+	} else {
+		s.kill()
+	}
+	s.reap()
+	r.evidence.Cleanup.TreeDead = true
+	pumps.finish()
+	stdout, stderr := out.evidence(), err.evidence()
+	r.evidence.Stdout, r.evidence.Stderr = &stdout, &stderr
+	if fault != nil {
+		return setupFailed("", "the sandbox was lost before the command was started")
+	}
+	return r.conclude(ctx, &end, out)
+}
+
+// conclude turns how the command ended into an outcome.
+func (r *execution) conclude(ctx context.Context, end *ending, out *stream) *Refusal {
+	e := r.evidence
+	switch {
+	case end.fault != nil:
+		return r.execFailed(end.fault)
+	case end.timedOut:
+		e.Outcome, r.outcome.Exit = Timeout, ExitTimeout
+		return nil
+	case end.cancelled:
+		return cancelled(ctx)
+	case !end.known:
+		return setupFailed("", "bubblewrap did not say how the command ended")
+	}
+	e.Outcome, r.outcome.Exit = Exited, end.code
+	if signal := end.code - exitSignalled; signal > 0 && signal <= 64 {
+		e.Outcome, e.Signal = Signaled, signal
+	}
+	if r.command.result == nil {
+		return nil
+	}
+	return r.result(out)
+}
+
+// result reads the typed result from standard output. A command that failed need
+// not have printed one.
+func (r *execution) result(out *stream) *Refusal {
+	schema := *r.command.result
+	e := &ResultEvidence{Name: schema.Name}
+	r.evidence.Result = e
+	var err error
+	if out.passed < out.total {
+		err = errors.New("result " + schema.Name + ": output was cut off at the policy's limit")
+	} else if r.outcome.Result, err = run.ParseResult(schema, out.kept.Bytes()); err == nil {
+		e.Fields = r.outcome.Result
+		return nil
+	}
+	e.Fault = err.Error()
+	if r.outcome.Exit != 0 {
+		return nil
+	}
+	refusal := refuse(No, "", "the command's output is not the result that the policy declares: %v", err)
+	refusal.Word = Exited
+	return refusal
+}
+
+// streams makes the two outputs with their limits.
+func (r *execution) streams() (stdout, stderr *stream) {
+	limit := func(name ir.LimitName) int64 {
+		if v, ok := r.linux.Plan.Limit(name); ok {
+			return v
+		}
+		if r.job.Development {
+			return -1
+		}
+		return DefaultOutput
+	}
+	stdout, stderr = newStream(r.job.Stdout, limit(ir.Stdout)), newStream(r.job.Stderr, limit(ir.Stderr))
+	if r.command.result != nil {
+		stdout.to, stdout.kept = nil, &bytes.Buffer{}
+	}
+	return stdout, stderr
+}
+
+// pumps carry the command's streams while it runs.
+type pumps struct {
+	s       *sandbox
+	outputs sync.WaitGroup
+}
+
+func (s *sandbox) pump(stdin io.Reader, stdout, stderr *stream) *pumps {
+	p := &pumps{s: s}
+	p.outputs.Go(func() { carry(stdout, s.stdout) })
+	p.outputs.Go(func() { carry(stderr, s.stderr) })
+	if s.stdin != nil {
+		go func() {
+			io.Copy(s.stdin, stdin)
+			s.stdin.Close()
+		}()
+	}
+	return p
+}
+
+// finish waits for what is left in the pipes. Nobody of the sandbox holds them
+// any more; should one have been handed to a process outside, it is not waited
+// for.
+func (p *pumps) finish() {
+	for _, f := range []*os.File{p.s.stdout, p.s.stderr} {
+		f.SetReadDeadline(time.Now())
+	}
+	p.outputs.Wait()
+}
+
+// carry copies until the end of file or, once a deadline has passed, until the
+// pipe is empty.
+func carry(to *stream, from *os.File) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		to.Write(buffer[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			from.SetReadDeadline(time.Time{})
+			io.WriteString(to, drain(from))
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// drain takes what a pipe holds without waiting for more. A pipe of ours holds
+// 64 KiB (pipe(7)).
+func drain(from *os.File) string {
+	var out bytes.Buffer
+	raw, err := from.SyscallConn()
+	if err != nil {
+		return ""
+	}
+	buffer := make([]byte, 64<<10)
+	raw.Read(func(fd uintptr) bool {
+		for {
+			n, err := unix.Read(int(fd), buffer)
+			if errors.Is(err, unix.EINTR) {
+				continue
+			}
+			if err != nil || n <= 0 {
+				return true
+			}
+			out.Write(buffer[:n])
+		}
+	})
+	return out.String()
+}
+
+func firstFailed(f *fault) *Refusal {
+	return setupFailed("", "the sandbox is not what it has to be: %s", f.Message)
+}
+
+// execFailed is a command that the sandbox does not let start.
+func (r *execution) execFailed(f *fault) *Refusal {
+	if !f.Exec {
+		return firstFailed(f)
+	}
+	refusal := cannotStart(r.command.path, unix.Errno(f.Errno))
+	switch unix.Errno(f.Errno) {
+	case unix.EACCES:
+		refusal.Code = No
+		refusal.Help = "no execute rule of the policy covers it or its interpreter, or its mode forbids it"
+	case unix.ENOENT:
+		refusal.Help = "the sandbox does not show it, or not the interpreter it names: add them under read and execute"
+	}
+	return refusal
+}

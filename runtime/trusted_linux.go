@@ -1,0 +1,127 @@
+package runtime
+
+import (
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/bwrap"
+)
+
+// trusted keeps what obspc trusts out of the command's reach (design 5.1). p is
+// bound, but for the slot config. It returns the directory that config is to be
+// bound to: the one directory strictly inside a write that holds all of it; false
+// when nothing of it lies inside a write.
+func trusted(p *ir.Policy, paths []string) (ir.Path, bool, *Refusal) {
+	writes := map[ir.Path]bool{}
+	for _, r := range p.Files {
+		if r.Level == ir.Write {
+			writes[r.Path] = true
+		}
+	}
+	if len(writes) == 0 {
+		return ir.Path{}, false, nil
+	}
+	decider := ir.NewDecider(p)
+	var carve ir.Path
+	found := false
+	for _, path := range paths {
+		dir, ok, refusal := trustedDirectory(path)
+		if refusal != nil {
+			return ir.Path{}, false, refusal
+		}
+		if !ok || !writesHost(decider, dir) {
+			continue
+		}
+		switch {
+		case writes[dir]:
+			return ir.Path{}, false, trustedIsWrite(path, dir)
+		case !found || dir.Covers(carve):
+			carve, found = dir, true
+		case !carve.Covers(dir):
+			return ir.Path{}, false, trustedApart(carve, dir)
+		}
+	}
+	return carve, found, nil
+}
+
+// writesHost reports whether the command may write the host's own p. A memory
+// file system at p or above only hides it.
+func writesHost(d *ir.Decider, p ir.Path) bool {
+	answer := d.Decide(ir.Request{Kind: ir.WriteRequest, Path: p})
+	rule, ok := answer.Rule.(*ir.FileRule)
+	return answer.Allow && ok && rule.Backing == ir.HostFile
+}
+
+// trustedDirectory is the real directory that path is or lies in; false when it
+// does not exist.
+func trustedDirectory(path string) (ir.Path, bool, *Refusal) {
+	if !filepath.IsAbs(path) {
+		here, err := unix.Getwd()
+		if err != nil {
+			return ir.Path{}, false, refuse(Input, "", "the current directory has no path")
+		}
+		path = filepath.Join(here, path)
+	}
+	at, err := ir.NewPath(ir.Host, filepath.Clean(path))
+	if err != nil {
+		return ir.Path{}, false, refuse(Input, "", "%v", err)
+	}
+	n, err := lookup(at)
+	if err != nil {
+		return ir.Path{}, false, refuse(Machine, "", "%v", err)
+	}
+	if !n.exists() {
+		return ir.Path{}, false, nil
+	}
+	if kindOf(n.stat.Mode) != bwrap.Directory {
+		parent, _ := n.real.Parent()
+		return parent, true, nil
+	}
+	return n.real, true, nil
+}
+
+// ownPrograms refuses a policy under which the command could replace what runs
+// it.
+func ownPrograms(p *ir.Policy, bubblewrap ir.Path) *Refusal {
+	decider := ir.NewDecider(p)
+	self, err := unixReadlink("/proc/self/exe")
+	if err != nil {
+		return refuse(Machine, "", "find our own executable: %v", err)
+	}
+	own, err := ir.NewPath(ir.Host, strings.TrimSuffix(self, " (deleted)"))
+	if err != nil {
+		return refuse(Machine, "", "our own executable: %v", err)
+	}
+	for _, program := range []ir.Path{own, bubblewrap} {
+		if writesHost(decider, program) {
+			return programInWrite(program)
+		}
+	}
+	return nil
+}
+
+func unixReadlink(path string) (string, error) {
+	buffer := make([]byte, unix.PathMax)
+	n, err := unix.Readlink(path, buffer)
+	if err != nil {
+		return "", err
+	}
+	return string(buffer[:n]), nil
+}
+
+func trustedIsWrite(path string, dir ir.Path) *Refusal {
+	return refuse(Input, "keep it in a directory of its own, as in "+dir.Join(".obspc").String()+", which is then kept read-only",
+		"%s is trusted and lies directly in %s, which this policy lets the command write", path, dir)
+}
+
+func trustedApart(one, other ir.Path) *Refusal {
+	return refuse(Input, "keep them together in one directory, or outside what the policy lets the command write",
+		"%s and %s are both trusted, lie inside a write, and only one directory can be kept read-only", one, other)
+}
+
+func programInWrite(program ir.Path) *Refusal {
+	return refuse(Input, "install it elsewhere, or name a narrower write", "this policy lets the command write %s, which runs it", program)
+}
