@@ -122,7 +122,8 @@ func (s *stage) call(program string, args ...string) (string, int, error) {
 	return string(out), cmd.ProcessState.ExitCode(), nil
 }
 
-// shown shortens the demo's own directory and leaves the variables out.
+// shown is the line as a shell takes it, with the demo's own directory shortened
+// and the variables left out.
 func (s *stage) shown(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -130,7 +131,11 @@ func (s *stage) shown(args []string) []string {
 			i++
 			continue
 		}
-		out = append(out, strings.ReplaceAll(args[i], s.dir, "$DEMO"))
+		word := strings.ReplaceAll(args[i], s.dir, "$DEMO")
+		if strings.ContainsAny(word, " \"'") {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		out = append(out, word)
 	}
 	return out
 }
@@ -192,14 +197,14 @@ func (s *stage) tamper() error {
 	if err != nil {
 		return err
 	}
-	changed := strings.Replace(string(text), `"read"`, `"writ"`, 1)
+	changed := strings.Replace(string(text), `"/usr/libexec"`, `"/root"`, 1)
 	if changed == string(text) {
 		return fmt.Errorf("%s holds nothing to tamper with", file)
 	}
 	if err := os.WriteFile(file, []byte(changed), fs.FileMode(0o644)); err != nil {
 		return err
 	}
-	fmt.Println("\nNow one artifact is changed behind everybody's back:")
+	fmt.Println("\nNow one artifact is changed behind everybody's back, to show /root as well:")
 	_, code, err := s.call("obspc", "verify", s.path("release"), "--pins", s.path("obspc.pins"))
 	if err != nil || code != 1 {
 		return fmt.Errorf("verify of a tampered release: exit %d, %w, want 1", code, err)
