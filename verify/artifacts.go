@@ -55,8 +55,14 @@ func (o *opening) artifacts() {
 		return
 	}
 	reached := false
-	for _, policy := range o.manifest.Policies() {
-		if o.partial != nil && !o.partial[policy] {
+	policies := o.manifest.Policies()
+	for _, policy := range o.trust.Only {
+		if !slices.Contains(policies, policy) {
+			o.fail(Failure{File: policy, Reason: Missing, Message: "the release has no such policy"})
+		}
+	}
+	for _, policy := range policies {
+		if !o.usable(policy) {
 			continue
 		}
 		o.checkRows(policy)

@@ -125,3 +125,22 @@ func TestOneTarget(t *testing.T) {
 	files := build(t, in)
 	wantVerified(t, Memory(files), trusting(t, files))
 }
+
+// A caller that uses one policy neither pays for the others nor gets them.
+func TestOnly(t *testing.T) {
+	files := sample(t)
+	at(files, "batch/run.json").Data = []byte("{}")
+	files = forge(t, files, nil)
+	trust := trusting(t, files)
+	wantRefused(t, Memory(files), trust, Artifacts, "batch", Unproven)
+	trust.Only = []string{"web"}
+	v := wantVerified(t, Memory(files), trust)
+	if got := strings.Join(v.Policies(), " "); got != "web" || v.IR("batch") != nil || v.Linux("batch") != nil {
+		t.Errorf("Policies = %s", got)
+	}
+	if _, ok := v.File("batch/run.json"); ok {
+		t.Error("a file that was not proven is in the Verified")
+	}
+	trust.Only = []string{"web", "shop"}
+	wantRefused(t, Memory(files), trust, Artifacts, "shop", Missing)
+}

@@ -71,3 +71,15 @@ func checkAll(b *testing.B, path string) {
 		}
 	}
 }
+
+// BenchmarkOpen verifies a release of two small policies from a directory; the
+// proof of their artifacts is most of it.
+func BenchmarkOpen(b *testing.B) {
+	files := sample(b)
+	src, trust := Dir(written(b, files)), trusting(b, files)
+	for b.Loop() {
+		if v, report := Open(src, trust); v == nil {
+			b.Fatal(report)
+		}
+	}
+}

@@ -17,6 +17,10 @@ type Trust struct {
 	// StateDir, when not "", remembers for each product the highest serial that
 	// was accepted, and refuses lower ones. Nothing else is ever written.
 	StateDir string
+	// Only, when not empty, names the policies that the caller will use: no other
+	// is proven, and no other is in the Verified. The rest of the release is held
+	// to structure, checksums and pins all the same.
+	Only []string
 	// Development is for a release that the caller has just compiled and pinned
 	// itself: it must be of product "local", the verdict says "development"
 	// instead of "pins", and no serial is remembered.

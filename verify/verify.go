@@ -224,7 +224,7 @@ func (o *opening) verified() *Verified {
 		files: map[string][]byte{release.ManifestName: o.manifestData, release.SumsName: o.sumsData},
 	}
 	for _, policy := range o.manifest.Policies() {
-		if o.partial == nil || o.partial[policy] {
+		if o.usable(policy) {
 			v.policies = append(v.policies, policy)
 		}
 	}
@@ -234,6 +234,12 @@ func (o *opening) verified() *Verified {
 		}
 	}
 	return v
+}
+
+// usable reports whether policy may be in the Verified: pinned, and wanted.
+func (o *opening) usable(policy string) bool {
+	pinned := o.partial == nil || o.partial[policy]
+	return pinned && (len(o.trust.Only) == 0 || slices.Contains(o.trust.Only, policy))
 }
 
 // Verified is a release whose bytes passed. It holds those bytes and never looks
@@ -251,7 +257,7 @@ type Verified struct {
 func (v *Verified) Manifest() *release.Manifest { return cloneManifest(v.manifest) }
 
 // Policies are the names of the policies that may be used, sorted. With pins of
-// single artifacts they are fewer than the manifest's.
+// single artifacts and with Trust.Only they are fewer than the manifest's.
 func (v *Verified) Policies() []string { return slices.Clone(v.policies) }
 
 // Digest is the SHA-256 of SHA256SUMS in lower-case hexadecimal: the name of this
