@@ -30,8 +30,12 @@ func (v *validator) machine(m machine) error {
 		return err
 	}
 	missing := func(p ir.Path) bool {
-		fact, ok := s.facts[p]
-		return ok && fact.Kind == bwrap.Missing
+		for q := range p.Upward() {
+			if fact, ok := s.facts[q]; ok && fact.Kind == bwrap.Missing {
+				return true
+			}
+		}
+		return false
 	}
 	s.bound = bound.Without(missing)
 	s.means = ir.NewDecider(s.bound)

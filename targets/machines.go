@@ -36,7 +36,7 @@ func (v *validator) machines() ([]machine, error) {
 	v.fresh = v.unnamed()
 	apart, ok := v.apart()
 	if !ok {
-		return nil, v.differs(bwrapFile, "no binding of the policy's slots is admissible")
+		return nil, v.differs(bwrapFile, noBinding)
 	}
 	out := []machine{{"slots apart", apart, allDirectories}, {"slots apart", apart, leavesAreFiles}, {"slots apart", apart, optionalMissing}}
 	add := func(name string, slot ir.Root, around ir.Path) {
@@ -74,6 +74,9 @@ func (v *validator) machines() ([]machine, error) {
 	}
 	return out, nil
 }
+
+// noBinding is a policy that can never run.
+const noBinding = "every place for the policy's slots lies inside a deny"
 
 // tmpPath is where the tmp slot lies on Linux (design 4).
 var tmpPath = ir.MustPath("/tmp")
@@ -156,11 +159,18 @@ func (v *validator) facts(m machine) bwrap.Facts {
 			set[q] = true
 		}
 	}
+	need := func(p ir.Path, optional bool) {
+		if !optional {
+			needed[p] = true
+			mark(needed, p)
+		}
+	}
 	for _, o := range v.read.Set.Operations {
 		mark(inner, m.binding.Path(o.Path))
-		if o.States() && !o.Optional {
-			mark(needed, m.binding.Path(o.Path))
-		}
+		need(m.binding.Path(o.Path), o.Optional || !o.States())
+	}
+	for _, r := range v.policy.Execute {
+		need(m.binding.Path(r.Path), r.Optional)
 	}
 	for _, p := range v.read.Set.NamedPaths(m.binding) {
 		f[p] = bwrap.Fact{Kind: bwrap.Directory}

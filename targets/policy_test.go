@@ -3,7 +3,6 @@ package targets
 import (
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
@@ -17,7 +16,10 @@ var minimalDevices = map[string]string{
 
 // policy builds a policy for Linux from statements: "[only] [optional]
 // read|write|deny|execute PATH", "devices", "shm", "tmp", "visible".
-func policy(t testing.TB, statements ...string) *ir.Policy {
+func policy(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, statements ...string) *ir.Policy {
 	t.Helper()
 	p := &ir.Policy{Name: "p", Version: 1, Targets: []ir.Target{ir.Bwrap}, Unix: ir.UnixRule{Origin: "builtin/unix"}}
 	p.Files = append(p.Files, ir.FileRule{Path: ir.MustPath("/proc"), Level: ir.Read, Backing: ir.ProcFS, Origin: "builtin/proc"})

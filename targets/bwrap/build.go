@@ -10,23 +10,17 @@ import (
 func (p *plan) build() error {
 	p.root()
 	for _, o := range p.ops {
-		switch {
-		case o.at.IsRoot():
-		case !o.States():
-			if !p.needed[o.at] {
-				continue
-			}
-			if err := p.leadToSlot(o); err != nil {
-				return err
-			}
-			if err := p.lead(o.at); err != nil {
-				return err
-			}
-		case o.active && o.shown:
-			if err := p.leadToSlot(o); err != nil {
-				return err
-			}
+		shows := o.active && o.shown
+		if o.at.IsRoot() || !shows && !p.needed[o.at] {
+			continue
+		}
+		if err := p.leadToSlot(o); err != nil {
+			return err
+		}
+		if shows {
 			p.show(o)
+		} else if err := p.lead(o.at); err != nil {
+			return err
 		}
 	}
 	return nil

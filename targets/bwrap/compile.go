@@ -131,6 +131,18 @@ func (c *compilation) placeable(r, around *ir.FileRule) error {
 		return writeOfRoot(r)
 	case r.Only && r.Level != ir.Read:
 		return c.leaf(r)
+	case r.Level == ir.Deny && levelOf(around) > ir.Deny:
+		return c.unseen(r)
+	}
+	return nil
+}
+
+// unseen refuses a hole directly in a directory of which only() keeps the names
+// from being seen: a mask can be seen.
+func (c *compilation) unseen(r *ir.FileRule) error {
+	parent, _ := r.Path.Parent()
+	if over := c.rules[parent]; over != nil && over.Only {
+		return seenInOnly(r, over)
 	}
 	return nil
 }
@@ -228,6 +240,12 @@ func writeOfRoot(r *ir.FileRule) error {
 
 func tmpfsIsWritten(r *ir.FileRule) error {
 	return &UnsupportedError{r.Path, r.Origin, "private memory is fresh, so there is nothing in it but what is written", `state it under "write"`}
+}
+
+func seenInOnly(r, over *ir.FileRule) error {
+	return &UnsupportedError{r.Path, r.Origin,
+		fmt.Sprintf("a hole can be seen, and only() of %s (%s) says that nothing in it is", over.Path, over.Origin),
+		"leave only() out: what is around it can be read already"}
 }
 
 // onlyFile reports only() of a directory where a mount cannot stop at the node.

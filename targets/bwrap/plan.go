@@ -184,12 +184,16 @@ func (p *plan) activate(o *placed) error {
 	case len(o.hops) > 0:
 		p.nodes[o.at] = o
 		return p.linked(o)
+	case o.Verb == Pin: // decides nothing below
 	case o.Only || o.Verb == Skeleton:
 		p.nodes[o.at] = o
 	default:
 		p.decides[o.at] = o
 	}
 	o.shown = o.holds()
+	if parent, ok := o.at.Parent(); ok && o.Verb == Mask && o.shown && p.nodes[parent] != nil {
+		return &NodeError{o.at, o.kind, o.Origin, "a hole can be seen, and only() of the directory it lies in says that nothing there is"}
+	}
 	return o.keepable()
 }
 
