@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	if runtime.IsFirst(os.Args) {
 		runtime.First(os.Args)
 	}
+	standIn()
 	if len(os.Args) > 1 && os.Args[1] == probeWord {
 		os.Exit(probe(os.Args[2:]))
 	}

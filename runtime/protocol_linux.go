@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -248,9 +250,30 @@ func (s *sandbox) readStatus() error {
 		if err != nil {
 			return io.EOF // gone already
 		}
+		if !isInit(fd) {
+			unix.Close(fd)
+			return io.EOF
+		}
 		s.pidfd = fd
 	}
 	return nil
+}
+
+// isInit reports whether a process is PID 1 of a namespace below ours. Its number
+// may have gone to somebody else by the time it was opened, whom nobody may kill.
+func isInit(pidfd int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", pidfd))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		// One number for each namespace, ours first (pidfd_show_fdinfo, kernel/fork.c).
+		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			fields := strings.Fields(numbers)
+			return len(fields) > 1 && fields[len(fields)-1] == "1"
+		}
+	}
+	return false
 }
 
 // statusLines collects the lines of --json-status-fd (bubblewrap 0.8.0 manual):

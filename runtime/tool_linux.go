@@ -88,7 +88,7 @@ func readTool(n *node) (*tool, *Refusal) {
 	path := n.path.String()
 	switch {
 	case kindOf(n.stat.Mode) != bwrap.File:
-		return nil, foreignTool(path, "it is not a regular file")
+		return nil, foreignTool(path, "it is no regular file")
 	case n.stat.Mode&(unix.S_ISUID|unix.S_ISGID) != 0:
 		return nil, setuidTool(path)
 	case n.stat.Uid != 0:
