@@ -76,15 +76,28 @@ func execUnder(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := conf.report(c, false); err != nil {
-		return err
+	if conf.diags.HasErrors() {
+		return conf.report(c, false)
 	}
 	runner, err := runnerBeside()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "obspc: policy %s of %s\n", result.Policy.Name, path)
+	fmt.Fprintf(c.App.ErrWriter, "obspc: policy %s of %s%s\n", result.Policy.Name, path, conf.warned())
 	return runner.exec(c, files, result.Policy.Name, conf.dir, command)
+}
+
+// warned counts the warnings. They were made for the policy's author, who sees
+// them whole in compile; a run tells that there are some.
+func (conf *configuration) warned() string {
+	switch n := len(conf.diags); n {
+	case 0:
+		return ""
+	case 1:
+		return " (1 warning; obspc compile shows it)"
+	default:
+		return fmt.Sprintf(" (%d warnings; obspc compile shows them)", n)
+	}
 }
 
 // execPath is PATH, or the configuration found from the current directory.
