@@ -192,8 +192,9 @@ func (p *Policy) admitPairs(b Binding) error {
 	return nil
 }
 
-// Bind is the policy with every bound slot replaced by its path. Slots without a
-// binding stay. It fails as Admit does.
+// Bind is the policy with every bound slot replaced by its path, in rules and in
+// the programs that endpoints and commands name; values keep their slots, which
+// Value.Join fills in. Slots without a binding stay. It fails as Admit does.
 func (p *Policy) Bind(b Binding) (*Policy, error) {
 	if err := p.Admit(b); err != nil {
 		return nil, err
@@ -207,9 +208,27 @@ func (p *Policy) Bind(b Binding) (*Policy, error) {
 	for i := range q.Execute {
 		q.Execute[i].Path = b.Path(q.Execute[i].Path)
 	}
+	q.Endpoints = slices.Clone(p.Endpoints)
+	for i := range q.Endpoints {
+		q.Endpoints[i].Executables = b.bindAll(q.Endpoints[i].Executables)
+	}
+	q.Commands = slices.Clone(p.Commands)
+	for i := range q.Commands {
+		q.Commands[i].Executable = b.Path(q.Commands[i].Executable)
+	}
 	slices.SortFunc(q.Files, func(x, y FileRule) int { return x.Path.Compare(y.Path) })
 	slices.SortFunc(q.Execute, func(x, y ExecuteRule) int { return x.Path.Compare(y.Path) })
 	return &q, nil
+}
+
+// bindAll is the set of paths, bound.
+func (b Binding) bindAll(paths []Path) []Path {
+	out := slices.Clone(paths)
+	for i := range out {
+		out[i] = b.Path(out[i])
+	}
+	slices.SortFunc(out, Path.Compare)
+	return slices.Compact(out)
 }
 
 // Without is the policy less its optional rules whose path missing reports as

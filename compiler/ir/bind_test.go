@@ -113,6 +113,44 @@ func latestRule(p *Policy, b Binding, q Path) *FileRule {
 	return best
 }
 
+// TestConnectionsUnderABinding is the same for the programs of endpoints.
+func TestConnectionsUnderABinding(t *testing.T) {
+	definite, turned := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := filePolicy(slotRoots...).Draw(t, "policy")
+		programs := rapid.SliceOfNDistinct(path(Host, Home, Workspace), 1, 3, rapid.ID[Path]).Draw(t, "programs")
+		p.Endpoints = []Endpoint{{Name: "e", Host: HostPattern{Name: "a.test"}, Ports: []uint16{1}, Executables: programs}}
+		b := binding().Draw(t, "binding")
+		q, err := p.Bind(b)
+		if err != nil {
+			return
+		}
+		for range 8 {
+			r := Request{Kind: ConnectRequest, Host: "a.test", Port: 1, HasBy: true, By: rapid.SampledFrom(programs).Draw(t, "by")}
+			if rapid.Bool().Draw(t, "elsewhere") {
+				r.By = path(Host, Home, Workspace).Draw(t, "by path")
+			}
+			if rapid.Bool().Draw(t, "bound") {
+				r.By = b.Path(r.By)
+			}
+			free := Decide(p, r)
+			at := r
+			at.By = b.Path(r.By)
+			switch fixed := Decide(q, at); {
+			case free.Depends == 0 && free.Allow != fixed.Allow:
+				t.Fatalf("Decide(%s) = %v whatever the binding, and %v bound to %v: %s", r, free.Allow, fixed.Allow, b, p.Endpoints[0])
+			case free.Depends == 0:
+				definite++
+			case free.Allow != fixed.Allow:
+				turned++
+			}
+		}
+	})
+	if definite < 500 || turned < 50 {
+		t.Errorf("%d definite answers, %d turned: too few to say anything", definite, turned)
+	}
+}
+
 func TestInadmissibleBindingsNameSlotAndRules(t *testing.T) {
 	p := rules(map[string]Level{"/data/set/one": Read, "${home}/.ssh": Deny, "${workspace}": Write}, "/data/tool/bin")
 	for _, tt := range []struct {

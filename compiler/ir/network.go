@@ -18,41 +18,54 @@ func (d *Decider) addEndpoint(e *Endpoint) {
 	}
 }
 
-// connect costs one map look-up for each label of the host.
+// connect is allowed by any endpoint for the host and port that the program may
+// use. Which programs those are may depend on where slots are bound.
 func (d *Decider) connect(r Request) Decision {
-	if r.Addr.IsValid() {
-		for _, e := range d.addrs {
-			if e.Host.Addr == r.Addr && e.admits(r) {
-				return Decision{Allow: true, Reason: EndpointMatch, Rule: e}
-			}
+	var depends RootSet
+	e := d.endpointFor(r, func(e *Endpoint) bool {
+		if e.admits(r) {
+			return true
 		}
-		return Decision{Reason: NoEndpoint}
+		depends |= e.dependsFor(r)
+		return false
+	})
+	if e == nil {
+		return Decision{Reason: NoEndpoint, Depends: depends}
 	}
-	if e := firstAdmitting(d.exact[r.Host], r); e != nil {
-		return Decision{Allow: true, Reason: EndpointMatch, Rule: e}
+	return Decision{Allow: true, Reason: EndpointMatch, Rule: e}
+}
+
+// endpointFor is the first endpoint for the request's host or address that admits
+// takes. It costs one map look-up for each label of the host.
+func (d *Decider) endpointFor(r Request, admits func(*Endpoint) bool) *Endpoint {
+	if r.Addr.IsValid() {
+		return first(d.addrs, func(e *Endpoint) bool { return e.Host.Addr == r.Addr && admits(e) })
 	}
-	suffix, first := r.Host, true
+	if e := first(d.exact[r.Host], admits); e != nil {
+		return e
+	}
+	suffix, oneLabel := r.Host, true
 	for {
 		_, rest, ok := strings.Cut(suffix, ".")
 		if !ok {
-			return Decision{Reason: NoEndpoint}
+			return nil
 		}
 		suffix = rest
-		if first {
-			if e := firstAdmitting(d.one[suffix], r); e != nil {
-				return Decision{Allow: true, Reason: EndpointMatch, Rule: e}
+		if oneLabel {
+			if e := first(d.one[suffix], admits); e != nil {
+				return e
 			}
 		}
-		if e := firstAdmitting(d.many[suffix], r); e != nil {
-			return Decision{Allow: true, Reason: EndpointMatch, Rule: e}
+		if e := first(d.many[suffix], admits); e != nil {
+			return e
 		}
-		first = false
+		oneLabel = false
 	}
 }
 
-func firstAdmitting(list []*Endpoint, r Request) *Endpoint {
+func first(list []*Endpoint, admits func(*Endpoint) bool) *Endpoint {
 	for _, e := range list {
-		if e.admits(r) {
+		if admits(e) {
 			return e
 		}
 	}
@@ -69,4 +82,24 @@ func (e *Endpoint) admits(r Request) bool {
 		return true
 	}
 	return r.HasBy && slices.ContainsFunc(e.Executables, func(p Path) bool { return p.Covers(r.By) })
+}
+
+// dependsFor lists the slots whose binding could make a program that the endpoint
+// lists be the one that asks.
+func (e *Endpoint) dependsFor(r Request) RootSet {
+	var out RootSet
+	if !r.HasBy || !slices.Contains(e.Ports, r.Port) {
+		return out
+	}
+	for _, p := range e.Executables {
+		if p.root == r.By.root || inSystemTree(p) && !p.IsRoot() || inSystemTree(r.By) {
+			continue
+		}
+		for _, s := range [...]Root{p.root, r.By.root} {
+			if s != Host {
+				out = out.with(s)
+			}
+		}
+	}
+	return out
 }
