@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,17 +13,8 @@ import (
 	"github.com/obspc/obspc/compiler/canon"
 )
 
-// Name patterns of design 4. Names become folders, so they hold no separator and
-// no dot.
-var (
-	nameForm     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
-	variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	fieldForm    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,62}$`)
-	digestForm   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-)
-
 // IsName reports whether s may name a policy, template, command or endpoint.
-func IsName(s string) bool { return nameForm.MatchString(s) }
+func IsName(s string) bool { return nameForm.matches(s) }
 
 // Check reports every way in which p is no well-formed policy: an invariant that
 // later stages rely on. The compiler's output passes by construction, so a
@@ -124,7 +114,7 @@ func (p *Policy) checkEndpoints(fault func(string, ...any)) {
 
 func (p *Policy) checkRest(fault func(string, ...any)) {
 	for i, v := range p.Environment {
-		if !variableForm.MatchString(v.Name) || strings.HasPrefix(v.Name, "LD_") || strings.HasPrefix(v.Name, "DYLD_") {
+		if !variableForm.matches(v.Name) || strings.HasPrefix(v.Name, "LD_") || strings.HasPrefix(v.Name, "DYLD_") {
 			fault("environment name %q is refused", v.Name)
 		}
 		if i > 0 && p.Environment[i-1].Name >= v.Name {
@@ -192,7 +182,7 @@ func (c Command) check(fault func(string, ...any)) {
 	if !IsName(c.Name) {
 		fault("command name %q is malformed", c.Name)
 	}
-	if c.SHA256 != "" && !digestForm.MatchString(c.SHA256) {
+	if c.SHA256 != "" && !digestForm.matches(c.SHA256) {
 		fault("%s: sha256 %q is not 64 lower-case hex digits", where, c.SHA256)
 	}
 	used := map[string]bool{c.Rest: true}
@@ -211,7 +201,7 @@ func (c Command) check(fault func(string, ...any)) {
 		fault("%s: rest does not follow a literal --", where)
 	}
 	for i, f := range c.Fields {
-		if i > 0 && c.Fields[i-1].Name >= f.Name || !used[f.Name] || !fieldForm.MatchString(f.Name) {
+		if i > 0 && c.Fields[i-1].Name >= f.Name || !used[f.Name] || !fieldForm.matches(f.Name) {
 			fault("%s: field %q is malformed, unused, out of order or stated twice", where, f.Name)
 		}
 		if !f.wellFormed() {
@@ -222,7 +212,7 @@ func (c Command) check(fault func(string, ...any)) {
 		return
 	}
 	for i, f := range c.Result.Fields {
-		if i > 0 && c.Result.Fields[i-1].Name >= f.Name || !fieldForm.MatchString(f.Name) {
+		if i > 0 && c.Result.Fields[i-1].Name >= f.Name || !fieldForm.matches(f.Name) {
 			fault("%s: result field %q is malformed, out of order or stated twice", where, f.Name)
 		}
 		if !f.wellFormed() {

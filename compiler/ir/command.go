@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -93,14 +92,12 @@ type Field struct {
 	Min, Max int64 // integer only
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
 // Accept reports why text is no value of the field; nil when it is one. For a
 // rest field it judges one element.
 func (f Field) Accept(text string) error {
 	switch f.Form {
 	case IdentifierForm:
-		if int64(len(text)) > f.MaxBytes || !identifier.MatchString(text) {
+		if int64(len(text)) > f.MaxBytes || !identifier.matches(text) {
 			return fmt.Errorf("%s wants an identifier: a letter or digit, then letters, digits, '.', '_' or '-', at most %d bytes", f.Name, f.MaxBytes)
 		}
 	case IntegerForm:
