@@ -29,16 +29,25 @@ func files(c *compilation) {
 func (c *compilation) level(b *body, list string, level ir.Level, paths []lang.Path) {
 	for i, p := range paths {
 		at, fault := place(p.Text)
-		if fault == nil {
-			fault = levelFault(list, level, p, at)
-		}
-		if fault != nil {
+		switch {
+		case fault != nil:
 			c.lose(b, *fault)
 			continue
-		}
-		if proc.Covers(at) {
+		case level == ir.Write && at == ir.Path{}:
+			c.lose(b, pathTooBroad(p))
+			continue
+		case at.Root() == ir.Tmp && (level != ir.Write || !at.IsRoot() || p.Modifier != lang.Plain):
+			c.find(b, tmpBelow(p))
+			continue
+		case proc.Covers(at):
 			c.find(b, procStated(p, level))
 			continue
+		// What is wrong with these is not their place: they count in what is asked of
+		// the others.
+		case p.Modifier == lang.Only && level != ir.Read:
+			c.find(b, onlyLevel(list, p))
+		case p.Modifier == lang.Optional && level == ir.Deny:
+			c.find(b, optionalDeny(p))
 		}
 		r := ir.FileRule{Path: at, Level: level, Only: p.Modifier == lang.Only, Optional: p.Modifier == lang.Optional}
 		if at.Root() == ir.Tmp {
@@ -46,21 +55,6 @@ func (c *compilation) level(b *body, list string, level ir.Level, paths []lang.P
 		}
 		b.add(key{kind: fileKind, path: at}, r, fmt.Sprintf("filesystem.%s[%d]", list, i), p.Range)
 	}
-}
-
-// levelFault judges a path together with the list it stands in.
-func levelFault(list string, level ir.Level, p lang.Path, at ir.Path) *diag.Diagnostic {
-	switch {
-	case p.Modifier == lang.Only && level != ir.Read:
-		return onlyLevel(list, p)
-	case p.Modifier == lang.Optional && level == ir.Deny:
-		return optionalDeny(p)
-	case level == ir.Write && at == ir.Path{}:
-		return pathTooBroad(p)
-	case at.Root() == ir.Tmp && (level != ir.Write || !at.IsRoot() || p.Modifier != lang.Plain):
-		return tmpBelow(p)
-	}
-	return nil
 }
 
 // execute states the rules of the execute list.
@@ -71,7 +65,7 @@ func (c *compilation) execute(b *body, paths []lang.Path) {
 		case fault != nil:
 			c.lose(b, *fault)
 		case at.Root() == ir.Tmp:
-			c.lose(b, *tmpBelow(p))
+			c.find(b, tmpBelow(p))
 		default:
 			r := ir.ExecuteRule{Path: at, Only: p.Modifier == lang.Only, Optional: p.Modifier == lang.Optional}
 			b.add(key{kind: executeKind, path: at}, r, fmt.Sprintf("filesystem.execute[%d]", i), p.Range)
@@ -81,8 +75,8 @@ func (c *compilation) execute(b *body, paths []lang.Path) {
 
 // onlyLevel reports only() where one node without what lies below it has no
 // meaning that every system keeps.
-func onlyLevel(list string, p lang.Path) *diag.Diagnostic {
-	return &diag.Diagnostic{
+func onlyLevel(list string, p lang.Path) diag.Diagnostic {
+	return diag.Diagnostic{
 		Code:    "only-level",
 		At:      p.Range,
 		Message: fmt.Sprintf("only() stands in %s; it belongs into read and execute", list),
@@ -91,8 +85,8 @@ func onlyLevel(list string, p lang.Path) *diag.Diagnostic {
 }
 
 // optionalDeny reports a protection that would vanish when its path is missing.
-func optionalDeny(p lang.Path) *diag.Diagnostic {
-	return &diag.Diagnostic{
+func optionalDeny(p lang.Path) diag.Diagnostic {
+	return diag.Diagnostic{
 		Code:    "optional-protection",
 		At:      p.Range,
 		Message: "a deny cannot be optional: optional() may only add access",
@@ -101,8 +95,8 @@ func optionalDeny(p lang.Path) *diag.Diagnostic {
 }
 
 // pathTooBroad reports a write of everything.
-func pathTooBroad(p lang.Path) *diag.Diagnostic {
-	return &diag.Diagnostic{
+func pathTooBroad(p lang.Path) diag.Diagnostic {
+	return diag.Diagnostic{
 		Code:    "path-too-broad",
 		At:      p.Range,
 		Message: "a write of / is a write of the whole machine",
@@ -112,8 +106,8 @@ func pathTooBroad(p lang.Path) *diag.Diagnostic {
 
 // tmpBelow reports anything about the tmp slot but its write as a whole: it is
 // empty when the run starts.
-func tmpBelow(p lang.Path) *diag.Diagnostic {
-	return &diag.Diagnostic{
+func tmpBelow(p lang.Path) diag.Diagnostic {
+	return diag.Diagnostic{
 		Code:    "tmp-below",
 		At:      p.Range,
 		Message: "the tmp slot is empty when a run starts, and is written as a whole or not at all",

@@ -52,7 +52,7 @@ var findings = []struct {
 	{"filesystem", `read = ["/x/${workspace}"]`, "path-slot-position", `"/x/${workspace}"`, "slot workspace", `"${workspace}/x"`, nil},
 	{"filesystem", `read = ["${workspace}${home}"]`, "path-slot-position", `"${workspace}${home}"`, "slot home", "", nil},
 	{"filesystem", `read = ["${workspace}-old"]`, "path-slot-slash", `"${workspace}-old"`, "neighbour", `"${workspace}/-old"`, nil},
-	{"filesystem", `read = ["/` + strings.Repeat("x", 256) + `"]`, "path-too-long", `"/` + strings.Repeat("x", 256) + `"`, "255 bytes", "name a directory above", nil},
+	{"filesystem", `read = ["/` + strings.Repeat("x", 256) + `"]`, "path-too-long", `"/` + strings.Repeat("x", 256) + `"`, "a name of 256 bytes", "name a directory above", nil},
 	{"filesystem", `read = ["/` + strings.Repeat("x/", 2100) + `"]`, "path-too-long", `"/` + strings.Repeat("x/", 2100) + `"`, "4201 bytes", "", nil},
 	{"filesystem", `write = ["//"]`, "path-too-broad", `"//"`, "whole machine", "write = [workspace]", nil},
 

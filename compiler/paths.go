@@ -108,7 +108,7 @@ func pathFault(t lang.Text, root ir.Root, rest string, err error) *diag.Diagnost
 	case errors.Is(err, ir.ErrNotUTF8):
 		return pathNotUTF8(t)
 	case errors.Is(err, ir.ErrPathTooLong):
-		return pathTooLong(t, rest, err)
+		return pathTooLong(t, rest)
 	}
 	diag.Bug("path %q: %v", rest, err)
 	return nil
@@ -167,11 +167,13 @@ func pathNotUTF8(t lang.Text) *diag.Diagnostic {
 	}
 }
 
-// pathTooLong reports a path that the systems refuse.
-func pathTooLong(t lang.Text, rest string, err error) *diag.Diagnostic {
-	message := fmt.Sprintf("a path of %d bytes is too long: at most 4094 in all, 255 for each name", len(rest))
-	if len(rest) < 4095 {
-		message = "a name in a path is too long: at most 255 bytes"
+// pathTooLong reports a path that the systems refuse (PATH_MAX and NAME_MAX).
+func pathTooLong(t lang.Text, rest string) *diag.Diagnostic {
+	message := fmt.Sprintf("a path of %d bytes is too long: at most 4095 in all", len(rest))
+	for name := range strings.SplitSeq(rest, "/") {
+		if len(name) > 255 {
+			message = fmt.Sprintf("a name of %d bytes in a path is too long: at most 255", len(name))
+		}
 	}
 	return &diag.Diagnostic{Code: "path-too-long", At: t.Range, Message: message, Help: "name a directory above it"}
 }
