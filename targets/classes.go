@@ -25,8 +25,10 @@ type sandbox struct {
 // machine compares policy and artifacts on one class.
 func (v *validator) machine(m machine) error {
 	s := sandbox{validator: v, machine: m, facts: v.facts(m)}
-	bound, err := v.policy.Bind(m.binding)
-	if err != nil {
+	bound, err := v.bind(m.binding)
+	if err != nil && m.moved != ir.Host {
+		return nil // the runtime refuses the binding
+	} else if err != nil {
 		return err
 	}
 	missing := func(p ir.Path) bool {
@@ -40,7 +42,7 @@ func (v *validator) machine(m machine) error {
 	s.bound = bound.Without(missing)
 	s.means = ir.NewDecider(s.bound)
 	if s.table, err = v.read.Set.Table(m.binding, s.facts); err != nil {
-		if refuses(err) {
+		if m.moved != ir.Host && refuses(err) {
 			return nil
 		}
 		return v.differs(bwrapFile, "%v (%s)", err, m)
@@ -58,7 +60,7 @@ func (v *validator) machine(m machine) error {
 			}
 		}
 	}
-	return s.memory()
+	return s.backed()
 }
 
 // printed: the options that would be passed read back as the table (O6).
@@ -116,8 +118,9 @@ func (s *sandbox) nodes() []ir.Path {
 		}
 	}
 	// A slot of the configuration that is left out stays a slot.
+	slot, _ := s.machine.binding.At(s.machine.moved)
 	for p := range nodes {
-		if p.Root() != ir.Host {
+		if p.Root() != ir.Host || !slot.Covers(p) && !p.Covers(slot) {
 			delete(nodes, p)
 		}
 	}
@@ -193,17 +196,19 @@ func (s *sandbox) tighter(q ir.Path) bool {
 	return slices.ContainsFunc(s.bound.Files, func(r ir.FileRule) bool { return r.Only && r.Level == ir.Read && r.Path.Above(q) })
 }
 
-// memory: private memory has the size that the policy states.
-func (s *sandbox) memory() error {
+// backed: what the policy takes from elsewhere than the host is taken from there.
+func (s *sandbox) backed() error {
+	kinds := map[ir.Backing]bwrap.EntryKind{ir.ProcFS: bwrap.ProcMount, ir.TmpFS: bwrap.Memory}
 	for _, r := range s.bound.Files {
-		if r.Backing != ir.TmpFS {
+		kind, ok := kinds[r.Backing]
+		if !ok {
 			continue
 		}
-		ok := slices.ContainsFunc(s.table.Entries, func(e bwrap.Entry) bool {
-			return e.Path == r.Path && e.Kind == bwrap.Memory && e.Size == r.Size
+		shown := slices.ContainsFunc(s.table.Entries, func(e bwrap.Entry) bool {
+			return e.Path == r.Path && e.Kind == kind && e.Size == r.Size
 		})
-		if !ok {
-			return s.differs(bwrapFile, "%s is no private memory of %d bytes", r.Path, r.Size)
+		if !shown {
+			return s.differs(bwrapFile, "%s is no %s of %d bytes (%s)", r.Path, kind, r.Size, s.machine)
 		}
 	}
 	return nil

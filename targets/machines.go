@@ -11,9 +11,12 @@ import (
 
 // machine is one class of machines: where slots are bound, and what the named
 // paths are there. Operations are constant on each class (design 5.7, O3 and O5).
+// moved is the slot whose place tells the class from "slots apart", if any: then
+// only what leads to it and what lies below it can differ.
 type machine struct {
 	name    string
 	binding ir.Binding
+	moved   ir.Root
 	kinds   kinds
 }
 
@@ -31,46 +34,36 @@ var kindsNames = [...]string{"every named path is a directory", "named paths are
 func (m machine) String() string { return m.name + ", " + kindsNames[m.kinds] }
 
 // machines lists the classes. The first is slots apart from everything named, with
-// each kind of paths; then each way in which one root can lie inside another.
+// each kind of paths; then each way in which one root can lie inside another. Those
+// of the second sort that are not admissible are left out when they are bound.
 func (v *validator) machines() ([]machine, error) {
 	v.fresh = v.unnamed()
 	apart, ok := v.apart()
 	if !ok {
 		return nil, v.differs(bwrapFile, noBinding)
 	}
-	out := []machine{{"slots apart", apart, allDirectories}, {"slots apart", apart, leavesAreFiles}, {"slots apart", apart, optionalMissing}}
-	add := func(name string, slot ir.Root, around ir.Path) {
-		b := apart.With(slot, around.Join(v.fresh+"/"+v.fresh))
-		if slot == ir.Home { // the workspace is not to follow
-			b = b.With(ir.Workspace, apart.Path(ir.RootPath(ir.Workspace)))
-		}
-		if v.policy.Admit(b) == nil {
-			out = append(out, machine{name, b, allDirectories})
-		}
+	out := []machine{
+		{"slots apart", apart, ir.Host, allDirectories},
+		{"slots apart", apart, ir.Host, leavesAreFiles},
+		{"slots apart", apart, ir.Host, optionalMissing},
 	}
-	for _, w := range []struct {
-		name string
-		slot ir.Root
-	}{{"workspace", ir.Workspace}, {"home", ir.Home}} {
-		if !v.names(w.slot) {
-			continue
-		}
+	inside := func(name string, slot ir.Root, around ir.Path) {
+		out = append(out, machine{name, apart.With(slot, around.Join(v.fresh+"/"+v.fresh)), slot, allDirectories})
+	}
+	for _, slot := range []ir.Root{ir.Workspace, ir.Home} {
 		for _, level := range []ir.Level{ir.Read, ir.Write} {
-			if r := v.hostRule(level); r != nil {
-				add(w.name+" inside a "+level.String()+" of the host", w.slot, r.Path)
+			if r := v.hostRule(level); r != nil && v.names(slot) {
+				inside(slot.String()+" inside a "+level.String()+" of the host", slot, r.Path)
 			}
 		}
 	}
 	if v.names(ir.Workspace) {
-		home, _ := apart.At(ir.Home)
-		add("workspace in home", ir.Workspace, home)
-		add("workspace in tmp", ir.Workspace, tmpPath)
+		inside("workspace in home", ir.Workspace, apart.Path(ir.RootPath(ir.Home)))
+		inside("workspace in tmp", ir.Workspace, tmpPath)
 	}
 	if at, ok := v.written(); ok && v.names(ir.Config) {
 		b := apart.With(ir.Config, apart.Path(at).Join(v.fresh))
-		if v.policy.Admit(b) == nil {
-			out = append(out, machine{"configuration inside a write", b, allDirectories})
-		}
+		out = append(out, machine{"configuration inside a write", b, ir.Config, allDirectories})
 	}
 	return out, nil
 }
@@ -84,21 +77,41 @@ var tmpPath = ir.MustPath("/tmp")
 // apart is an admissible binding that puts no slot inside what a rule names, if
 // there is one.
 func (v *validator) apart() (ir.Binding, bool) {
+	tops := []string{"/srv", "/home", "/mnt", "/opt", "/var/lib", "/media", "/"}
+	at := func(top string, slot ir.Root) ir.Path {
+		return ir.MustPath(top).Join(v.fresh + slot.String()).Join(v.fresh)
+	}
 	b := ir.Binding{}.With(ir.Tmp, tmpPath)
+	if v.admits(b.With(ir.Home, at(tops[0], ir.Home)).With(ir.Workspace, at(tops[0], ir.Workspace))) {
+		return b.With(ir.Home, at(tops[0], ir.Home)).With(ir.Workspace, at(tops[0], ir.Workspace)), true
+	}
 	for _, slot := range []ir.Root{ir.Home, ir.Workspace} {
-		placed := false
-		for _, top := range []string{"/home", "/srv", "/mnt", "/opt", "/var/lib", "/media", "/"} {
-			at := ir.MustPath(top).Join(v.fresh + slot.String()).Join(v.fresh)
-			if with := b.With(slot, at); v.policy.Admit(with) == nil {
-				b, placed = with, true
-				break
-			}
-		}
-		if !placed {
+		i := slices.IndexFunc(tops, func(top string) bool { return v.admits(b.With(slot, at(top, slot))) })
+		if i < 0 {
 			return b, false
 		}
+		b = b.With(slot, at(tops[i], slot))
 	}
-	return b, v.policy.Admit(b) == nil
+	return b, v.admits(b)
+}
+
+// admits reports whether the binding is admissible, and keeps the bound policy.
+func (v *validator) admits(b ir.Binding) bool {
+	_, err := v.bind(b)
+	return err == nil
+}
+
+// bind is the policy bound to b, kept for the classes that share b.
+func (v *validator) bind(b ir.Binding) (*ir.Policy, error) {
+	if v.bound != nil && v.binding == b {
+		return v.bound, nil
+	}
+	bound, err := v.policy.Bind(b)
+	if err != nil {
+		return nil, err
+	}
+	v.bound, v.binding = bound, b
+	return bound, nil
 }
 
 // unnamed is a name that no path of the policy or of an artifact has.

@@ -79,8 +79,11 @@ type validator struct {
 	policy *ir.Policy
 	files  map[string][]byte
 	read   *Linux
-	unix   bool // the filter lets sockets connect
-	fresh  string
+	unix   bool   // the filter lets sockets connect
+	fresh  string // a name that nothing has
+
+	bound   *ir.Policy // the last bound policy, and its binding
+	binding ir.Binding
 }
 
 func (v *validator) differs(file, format string, args ...any) error {
@@ -193,29 +196,4 @@ func (v *validator) mismatch(r ir.Request, d ir.Decision, machine string) error 
 		e.Origin = d.Rule.From()
 	}
 	return e
-}
-
-// statements holds each operation to the rule that it says it comes from.
-func (v *validator) statements() error {
-	type statement struct {
-		origin   ir.Origin
-		optional bool
-		size     int64
-	}
-	rules := map[ir.Path]statement{}
-	for _, r := range v.policy.Execute {
-		rules[r.Path] = statement{r.Origin, r.Optional, 0}
-	}
-	for _, r := range v.policy.Files {
-		rules[r.Path] = statement{r.Origin, r.Optional, r.Size}
-	}
-	for _, o := range v.read.Set.Operations {
-		if !o.States() {
-			continue
-		}
-		if r, ok := rules[o.Path]; !ok || r != (statement{o.Origin, o.Optional, o.Size}) {
-			return v.differs(bwrapFile, "%s %s does not come from a rule of the policy as it stands", o.Verb, o.Path)
-		}
-	}
-	return nil
 }

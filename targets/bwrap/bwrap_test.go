@@ -182,3 +182,32 @@ func TestTooManyArgumentsNamesTheDirectory(t *testing.T) {
 		t.Errorf("Compile of 4,000 files = %v, want a *TooManyArgumentsError about /opt/data", err)
 	}
 }
+
+func TestParseRefuses(t *testing.T) {
+	good := string(compile(t, "write ${workspace}", "deny ${workspace}/s/k").JSON())
+	if _, err := Parse([]byte(good)); err != nil {
+		t.Fatalf("Parse(%s) = %v", good, err)
+	}
+	for _, change := range [][2]string{
+		{`"uts"`, `"uts\u0000--bind"`},
+		{`"net","cgroup-try"`, `"cgroup-try"`},
+		{`"policy":"p"`, `"policy":"../p"`},
+		{`"do":"pin"`, `"do":"skeleton"`},
+		{`"do":"pin"`, `"do":"exec"`},
+		{`"level":"write"`, `"level":"deny"`},
+		{`"level":"write"`, `"level":"all"`},
+		{`${workspace}/s/k`, `${workspace}/s/../k`},
+		{`"path":"${workspace}/s"`, `"path":"${workspace}/t"`},
+		{`obspc.bwrap/v1`, `obspc.bwrap/v2`},
+		{`{"do":"mask"`, `{"do":"mask","level":"read"`},
+		{`}]`, `},{"do":"bind","level":"write","origin":"p/x","path":"/"}]`},
+	} {
+		bad := strings.Replace(good, change[0], change[1], 1)
+		if bad == good {
+			t.Errorf("nothing to replace: %s", change[0])
+		}
+		if s, err := Parse([]byte(bad)); err == nil {
+			t.Errorf("Parse(%s) = %v, want an error", bad, s)
+		}
+	}
+}

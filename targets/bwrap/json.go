@@ -61,6 +61,9 @@ func Parse(data []byte) (*Set, error) {
 	if w.Schema != Schema {
 		return nil, fmt.Errorf("bwrap.json: schema is %q, this version reads %q", w.Schema, Schema)
 	}
+	if !ir.IsName(w.Policy) || !slices.Equal(w.Namespaces, Namespaces()) {
+		return nil, fmt.Errorf("bwrap.json: %w: policy %q, namespaces %q", ErrFragment, w.Policy, w.Namespaces)
+	}
 	s := &Set{Policy: w.Policy, Namespaces: w.Namespaces}
 	for _, wo := range w.Operations {
 		o, err := wo.operation()

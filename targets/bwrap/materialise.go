@@ -101,6 +101,9 @@ type stream struct {
 
 func (w *stream) raw(elements []string) {
 	for _, e := range elements {
+		if strings.IndexByte(e, 0) >= 0 {
+			diag.Bug("option %q holds NUL", e)
+		}
 		w.text.WriteString(e)
 		w.text.WriteByte(0)
 	}
