@@ -23,14 +23,8 @@ type sandbox struct {
 }
 
 // machine compares policy and artifacts on one class.
-func (v *validator) machine(m machine) error {
+func (v *validator) machine(m machine, bound *ir.Policy) error {
 	s := sandbox{validator: v, machine: m, facts: v.facts(m)}
-	bound, err := v.bind(m.binding)
-	if err != nil && m.moved != ir.Host {
-		return nil // the runtime refuses the binding
-	} else if err != nil {
-		return err
-	}
 	missing := func(p ir.Path) bool {
 		for q := range p.Upward() {
 			if fact, ok := s.facts[q]; ok && fact.Kind == bwrap.Missing {
@@ -41,6 +35,7 @@ func (v *validator) machine(m machine) error {
 	}
 	s.bound = bound.Without(missing)
 	s.means = ir.NewDecider(s.bound)
+	var err error
 	if s.table, err = v.read.Set.Table(m.binding, s.facts); err != nil {
 		if m.moved != ir.Host && refuses(err) {
 			return nil

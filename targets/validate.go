@@ -2,8 +2,10 @@ package targets
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
@@ -53,12 +55,8 @@ func Validate(p *ir.Policy, files map[string][]byte) error {
 	if err := v.same(irFile, p.JSON(), "the policy's canonical form"); err != nil {
 		return err
 	}
-	plan, err := run.Parse(files[runFile])
-	if err != nil {
+	if err := v.same(runFile, run.Compile(p).JSON(), "what the policy states for the runtime"); err != nil {
 		return err
-	}
-	if !plan.Equal(run.Compile(p)) {
-		return v.differs(runFile, "it is not what the policy states for the runtime")
 	}
 	if p.HasTarget(ir.Bwrap) {
 		if err := v.linux(); err != nil {
@@ -124,12 +122,28 @@ func (v *validator) linux() error {
 	if err != nil {
 		return err
 	}
-	for _, m := range machines {
-		if err := v.machine(m); err != nil {
-			return err
-		}
+	if err := v.every(machines); err != nil {
+		return err
 	}
 	return v.statements()
+}
+
+// every compares on all classes at once; of several faults it reports that of the
+// first class.
+func (v *validator) every(machines []machine) error {
+	faults := make([]error, len(machines))
+	var work sync.WaitGroup
+	for i, m := range machines {
+		bound, err := v.bind(m.binding)
+		if err != nil && m.moved != ir.Host {
+			continue // the runtime refuses the binding
+		} else if err != nil {
+			return err
+		}
+		work.Go(func() { faults[i] = v.machine(m, bound) })
+	}
+	work.Wait()
+	return cmp.Or(faults...)
 }
 
 // filters holds both seccomp programs to what the policy wants of them.
