@@ -3,6 +3,7 @@ package bwrap
 import (
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -224,5 +225,54 @@ func TestPlacesOfSlots(t *testing.T) {
 	got := b.inside([]string{"write ${workspace}/f", "create /tmp/new", "remove ${dir}", "create ${dir}/new", "fill /tmp", "stat ${dir}/home"})
 	if text := strings.Join(got, ", "); text != "ok, ok, device or resource busy, ok, no space left on device, no such file or directory" {
 		t.Errorf("workspace in private memory: %s", text)
+	}
+}
+
+// TestWholeSystem shows all of the host and takes some of it away again.
+func TestWholeSystem(t *testing.T) {
+	for _, who := range callers() {
+		t.Run(who.name, func(t *testing.T) {
+			b := newBench(t, who)
+			b.make("w/f", "content\n")
+			b.make("secret/key", "content\n")
+			b.make("open/f", "content\n")
+			b.extra = nil
+			b.compile("read /", "deny "+b.dir+"/secret", "devices", "shm", "write ${workspace}", "deny /proc/sys")
+			attempts := []string{
+				"read /etc/passwd", "list /", "read ${dir}/open/f", "create ${workspace}/new", "write /dev/null", // kept
+				"create ${dir}/open/new", "list ${dir}/secret", "read ${dir}/secret/key", "create ${dir}/secret/new", "list /proc/sys", // refused
+			}
+			for i, got := range b.outside(attempts[5:]) {
+				if got != "ok" {
+					t.Errorf("%s, outside: %s; it proves nothing inside", attempts[5+i], got)
+				}
+			}
+			want := []string{"ok", "ok", "ok", "ok", "ok", "read-only file system", "permission denied", "no such file or directory", "read-only file system", "permission denied"}
+			for i, got := range b.inside(attempts) {
+				if got != want[i] {
+					t.Errorf("%s: %s, want %s", attempts[i], got, want[i])
+				}
+			}
+		})
+	}
+}
+
+// TestOtherKinds masks and grants nodes that are neither files nor directories.
+func TestOtherKinds(t *testing.T) {
+	b := newBench(t, callers()[0])
+	b.make("w/f", "content\n")
+	if err := syscall.Mkfifo(b.dir+"/w/pipe", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.compile("write ${workspace}", "deny ${workspace}/pipe", "write /dev/null", "only read /dev")
+	attempts := []string{"read ${workspace}/pipe", "remove ${workspace}/pipe", "write /dev/null", "read /dev/null", "list /dev", "create /dev/new"}
+	want := []string{"permission denied", "device or resource busy", "ok", "ok", "ok", "read-only file system"}
+	for i, got := range b.inside(attempts) {
+		if got != want[i] {
+			t.Errorf("%s: %s, want %s", attempts[i], got, want[i])
+		}
+	}
+	if control := b.outside(attempts[1:2]); control[0] != "ok" {
+		t.Errorf("%s, outside: %s", attempts[1], control[0])
 	}
 }
