@@ -55,8 +55,12 @@ func Validate(p *ir.Policy, files map[string][]byte) error {
 	if err := v.same(irFile, p.JSON(), "the policy's canonical form"); err != nil {
 		return err
 	}
-	if err := v.same(runFile, run.Compile(p).JSON(), "what the policy states for the runtime"); err != nil {
+	plan, err := run.Parse(v.files[runFile])
+	if err != nil {
 		return err
+	}
+	if !plan.Equal(run.Compile(p)) {
+		return v.differs(runFile, "it is not what the policy states for the runtime")
 	}
 	if p.HasTarget(ir.Bwrap) {
 		if err := v.linux(); err != nil {
