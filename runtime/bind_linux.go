@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -44,8 +43,7 @@ func uses(p *ir.Policy) map[ir.Root]bool {
 }
 
 // bind gives the slots that the policy uses their paths, and checks them. A
-// fresh workspace is made here; made is then its path, also when bind fails
-// afterwards.
+// fresh workspace is made here; made is then its path.
 func bind(p *ir.Policy, kind ir.WorkspaceKind, dir string) (b ir.Binding, made ir.Path, refusal *Refusal) {
 	used := uses(p)
 	if used[ir.Home] {
@@ -71,20 +69,7 @@ func bind(p *ir.Policy, kind ir.WorkspaceKind, dir string) (b ir.Binding, made i
 		}
 		b = b.With(ir.Workspace, at)
 	}
-	return b, made, admit(p, b)
-}
-
-// admit is ir.Policy.Admit as a Refusal.
-func admit(p *ir.Policy, b ir.Binding) *Refusal {
-	var inadmissible *ir.InadmissibleError
-	switch err := p.Admit(b); {
-	case err == nil:
-		return nil
-	case errors.As(err, &inadmissible):
-		return bindingRefused(inadmissible)
-	default:
-		return refuse(Input, "", "%v", err)
-	}
+	return b, made, nil
 }
 
 // workspace is the workspace's path.

@@ -38,6 +38,9 @@ func (s *survey) add(p ir.Path) *Refusal {
 		if refusal != nil {
 			return refusal
 		}
+		if n.exists() && isPlaceholder(&n.stat) {
+			n.kind, n.stat = bwrap.Missing, unix.Stat_t{} // another run's: missing but for that
+		}
 		if len(n.links) == 0 {
 			s.facts[p] = bwrap.Fact{Kind: n.kind, Sealed: n.kind == bwrap.Missing && sealedOff(p)}
 			return nil

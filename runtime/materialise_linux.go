@@ -20,13 +20,11 @@ func (r *execution) materialise() *Refusal {
 	if err != nil {
 		return notKept(err)
 	}
-	masks, err := bwrap.MaskCount(set, r.binding, facts)
-	if err != nil {
-		return notKept(err)
-	}
 	fds := bwrap.FDs{Seccomp: seccompFD, Status: statusFD}
-	for i := range masks {
-		fds.Masks = append(fds.Masks, maskFD+i)
+	for _, e := range table.Entries {
+		if e.Kind == bwrap.HiddenFile {
+			fds.Masks = append(fds.Masks, maskFD+len(fds.Masks))
+		}
 	}
 	stream, err := bwrap.Materialise(set, r.binding, facts, fds)
 	if err != nil {
@@ -45,7 +43,7 @@ func (r *execution) materialise() *Refusal {
 	}
 	r.table = table
 	r.launch = launch{
-		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: masks, stdin: r.job.Stdin != nil,
+		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
 		devices: ownDevices(r.bound, table),
 	}
 	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}

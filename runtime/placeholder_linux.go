@@ -3,6 +3,8 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -10,39 +12,146 @@ import (
 	"github.com/obspc/obspc/targets/bwrap"
 )
 
-// placeholder is an empty file or directory that the runtime made on the host
-// for bwrap to mount over, so that a missing protected name stays missing.
+// placeholder is an empty file or directory on the host that bwrap mounts over,
+// so that a missing protected name stays missing. Every run that masks it holds a
+// shared lock (flock(2)) on it: were it removed under a live run, the kernel would
+// drop that run's mask. The last one removes it, also when whoever made it was
+// cut off.
 type placeholder struct {
 	at        ir.Path
 	directory bool
-	parent    int // the directory it was made in, held open
+	parent    int // the directory it is in
+	fd        int // itself; holds the lock
 	dev, ino  uint64
 }
 
 // placeholders are those of one run, parents before children.
 type placeholders []placeholder
 
-// make puts a placeholder at the path. Nothing is followed and nothing that
-// exists is touched: then made is false, which is no error.
-func (l *placeholders) make(at ir.Path, directory bool) (made bool, err error) {
+// mark is the mode bit by which runs know placeholders. On a file, and on a
+// directory of one user, it means nothing else (chmod(2), S_ISVTX).
+const mark = unix.S_ISVTX
+
+// The modes of placeholders.
+const (
+	fileMode      = mark | 0o600
+	directoryMode = mark | 0o700
+)
+
+// isPlaceholder reports whether a node was made by a run: marked, of this user,
+// and for a file empty. It counts as missing.
+func isPlaceholder(stat *unix.Stat_t) bool {
+	switch kindOf(stat.Mode) {
+	case bwrap.File:
+		return stat.Mode&0o7777 == fileMode && stat.Size == 0 && int(stat.Uid) == os.Geteuid()
+	case bwrap.Directory:
+		return stat.Mode&0o7777 == directoryMode && int(stat.Uid) == os.Geteuid()
+	}
+	return false
+}
+
+// errTaken is a name that something else has meanwhile.
+var errTaken = errors.New("it appeared while the run was prepared; try again")
+
+// add makes a placeholder at the path, or takes part in one that another run has
+// made. Nothing is followed, and nothing else is touched.
+func (l *placeholders) add(at ir.Path, directory bool) error {
 	above, _ := at.Parent()
 	parent, err := openBelow(unix.AT_FDCWD, above.String(), unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return false, fmt.Errorf("open %s: %w", above, err)
+		return fmt.Errorf("open %s: %w", above, err)
 	}
-	p := placeholder{at: at, directory: directory, parent: parent}
-	if err := p.create(); err != nil {
-		unix.Close(parent)
-		if errors.Is(err, unix.EEXIST) {
+	p := placeholder{at: at, directory: directory, parent: parent, fd: -1}
+	// Another run may be removing it: then it is made anew.
+	for range 100 {
+		var held bool
+		if held, err = p.hold(); held || err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	switch {
+	case err != nil:
+	case p.fd < 0:
+		err = errTaken
+	default:
+		*l = append(*l, p)
+		return nil
+	}
+	unix.Close(parent)
+	return fmt.Errorf("%s: %w", at, err)
+}
+
+// hold makes the node or opens it, and locks it; false when it went away again.
+func (p *placeholder) hold() (bool, error) {
+	if err := p.open(); err != nil {
+		if errors.Is(err, unix.ENOENT) {
 			return false, nil
 		}
 		return false, err
 	}
-	*l = append(*l, p)
-	return true, nil
+	var stat unix.Stat_t
+	err := unix.Flock(p.fd, unix.LOCK_SH|unix.LOCK_NB)
+	if err == nil {
+		err = unix.Fstat(p.fd, &stat)
+	}
+	if err == nil && !isPlaceholder(&stat) {
+		err = errTaken
+	}
+	p.dev, p.ino = stat.Dev, stat.Ino
+	if err == nil && p.current() {
+		return true, nil
+	}
+	unix.Close(p.fd)
+	p.fd = -1
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = nil
+	}
+	return false, err
 }
 
-// last is the node that was made last.
+// open makes the node if there is none, and opens it.
+func (p *placeholder) open() error {
+	name, flags := p.at.Base(), uint64(unix.O_RDONLY|unix.O_NONBLOCK)
+	var err error
+	if p.directory {
+		flags |= unix.O_DIRECTORY
+		err = unix.Mkdirat(p.parent, name, directoryMode)
+	} else {
+		var fd int
+		fd, err = openBelow(p.parent, name, unix.O_CREAT|unix.O_EXCL|unix.O_RDONLY, fileMode)
+		if err == nil {
+			err = unix.Close(fd)
+		}
+	}
+	made := err == nil
+	if !made && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	if p.fd, err = openBelow(p.parent, name, flags, 0); err != nil {
+		if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
+			return errTaken
+		}
+		return err
+	}
+	if made {
+		mode := uint32(fileMode)
+		if p.directory {
+			mode = directoryMode
+		}
+		return unix.Fchmod(p.fd, mode) // whatever the umask is
+	}
+	return nil
+}
+
+// current reports whether the name still leads to the node.
+func (p *placeholder) current() bool {
+	var stat unix.Stat_t
+	err := unix.Fstatat(p.parent, p.at.Base(), &stat, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && stat.Dev == p.dev && stat.Ino == p.ino
+}
+
+// last is the node that was added last.
 func (l placeholders) last() *node {
 	p := l[len(l)-1]
 	n := &node{path: p.at, real: p.at, kind: bwrap.File}
@@ -53,43 +162,19 @@ func (l placeholders) last() *node {
 	return n
 }
 
-func (p *placeholder) create() error {
-	flags := uint64(unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW)
-	if p.directory {
-		if err := unix.Mkdirat(p.parent, p.at.Base(), 0o700); err != nil {
-			return fmt.Errorf("make %s: %w", p.at, err)
-		}
-		flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW
-	}
-	mode := uint64(0)
-	if !p.directory {
-		mode = 0o600
-	}
-	fd, err := openBelow(p.parent, p.at.Base(), flags, mode)
-	if err != nil {
-		return fmt.Errorf("make %s: %w", p.at, err)
-	}
-	defer unix.Close(fd)
-	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil {
-		return fmt.Errorf("stat %s: %w", p.at, err)
-	}
-	p.dev, p.ino = stat.Dev, stat.Ino
-	return nil
-}
-
-// remove takes away every placeholder that is still the empty node we made,
-// children first. What somebody replaced or filled stays, and is not an error;
-// left names what stayed.
+// remove takes away every placeholder that no other run holds and that is still
+// the empty node we know, children first. What somebody replaced or filled stays;
+// left names it.
 func (l *placeholders) remove() (left []ir.Path, err error) {
 	for i := len(*l) - 1; i >= 0; i-- {
 		p := &(*l)[i]
-		removed, e := p.remove()
+		stays, e := p.remove()
+		unix.Close(p.fd)
 		unix.Close(p.parent)
 		if e != nil {
 			err = errors.Join(err, fmt.Errorf("remove %s: %w", p.at, e))
 		}
-		if !removed {
+		if stays {
 			left = append(left, p.at)
 		}
 	}
@@ -97,25 +182,41 @@ func (l *placeholders) remove() (left []ir.Path, err error) {
 	return left, err
 }
 
-func (p *placeholder) remove() (bool, error) {
+func (p *placeholder) remove() (stays bool, err error) {
+	if err := unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return false, nil // another run's now
+	}
 	var stat unix.Stat_t
-	err := unix.Fstatat(p.parent, p.at.Base(), &stat, unix.AT_SYMLINK_NOFOLLOW)
-	if errors.Is(err, unix.ENOENT) {
+	if err := unix.Fstat(p.fd, &stat); err != nil {
+		return true, err
+	}
+	switch {
+	case stat.Nlink == 0:
+		return false, nil // somebody has removed it
+	case !p.current() || !isPlaceholder(&stat):
 		return true, nil
+	case !p.directory:
+		return false, unix.Unlinkat(p.parent, p.at.Base(), 0)
 	}
-	if err != nil {
-		return false, err
-	}
-	if stat.Dev != p.dev || stat.Ino != p.ino || !p.directory && stat.Size != 0 {
-		return false, nil
-	}
-	flags := 0
-	if p.directory {
-		flags = unix.AT_REMOVEDIR
-	}
-	err = unix.Unlinkat(p.parent, p.at.Base(), flags)
+	err = unix.Unlinkat(p.parent, p.at.Base(), unix.AT_REMOVEDIR)
 	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
-		return false, nil
+		return p.fill()
 	}
-	return err == nil, err
+	return false, err
+}
+
+// fill says of a directory that is not empty whether it stays for good: not while
+// another run's placeholder is in it, which removes both.
+func (p *placeholder) fill() (stays bool, err error) {
+	names, err := namesIn(p.fd)
+	if err != nil {
+		return true, err
+	}
+	for _, name := range names {
+		var stat unix.Stat_t
+		if unix.Fstatat(p.fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil || !isPlaceholder(&stat) {
+			return true, unix.Fchmod(p.fd, 0o700) // an ordinary directory from now on
+		}
+	}
+	return false, nil
 }

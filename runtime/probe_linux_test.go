@@ -50,6 +50,14 @@ var attempts = map[string]func([]string) error{
 	"stat":   func(a []string) error { _, err := os.Lstat(a[0]); return err },
 	"write":  func(a []string) error { return touch(a[0], os.O_WRONLY) },
 	"create": func(a []string) error { return touch(a[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL) },
+	"retry-create": func(a []string) error {
+		for {
+			if err := touch(a[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL); !errors.Is(err, unix.EEXIST) {
+				return err
+			}
+			time.Sleep(time.Millisecond)
+		}
+	},
 	"remove": func(a []string) error { return os.Remove(a[0]) },
 	"rename": func(a []string) error { return os.Rename(a[0], a[1]) },
 	"link":   func(a []string) error { return os.Link(a[0], a[1]) },

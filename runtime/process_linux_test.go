@@ -236,3 +236,64 @@ func TestEvidenceIsOneObject(t *testing.T) {
 		t.Errorf("evidence reads back as %+v, %v", back, err)
 	}
 }
+
+// TestLiveSharedPlaceholder: two runs keep one missing name missing; the mask of
+// the longer one survives the end of the shorter, and the last removes what was
+// made. A placeholder of a run that was cut off counts as missing.
+func TestLiveSharedPlaceholder(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	work := filepath.Join(root, "work")
+	later := filepath.Join(work, "later")
+	v := development(t, treePolicy(t, root))
+	write(t, later, "")
+	must(t, unix.Chmod(later, unix.S_ISVTX|0o600)) // as a run leaves it that is killed
+	ctx, cancel := context.WithCancel(context.Background())
+	mark := fmt.Sprintf("mark-placeholder-%d", os.Getpid())
+	longer := make(chan ran)
+	go func() {
+		longer <- start(t, ctx, v, runtime.Job{
+			Argv: []string{probePath, probeWord, "retry-create", later, mark}, Development: true, Workspace: runtime.Workspace{Dir: work},
+		})
+	}()
+	for range 500 {
+		if len(marked(t, mark)) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for range 3 {
+		if r := probed(t, v, work, "create", later); strings.TrimSpace(r.stdout) != "EEXIST" || len(r.Evidence.Cleanup.Left) > 0 {
+			t.Errorf("the shorter run: %s", r)
+		}
+	}
+	if _, err := os.Lstat(later); err != nil {
+		t.Errorf("the placeholder went away under a live run: %v", err)
+	}
+	cancel()
+	if r := <-longer; strings.Contains(r.stdout, "ok") || r.Evidence.Outcome != runtime.Cancelled {
+		t.Errorf("the longer run: %s", r)
+	}
+	for _, name := range []string{"later", "made"} {
+		if _, err := os.Lstat(filepath.Join(work, name)); !os.IsNotExist(err) {
+			t.Errorf("the placeholder %s stayed: %v", name, err)
+		}
+	}
+}
+
+// TestLiveForeignDirectory: where the caller cannot make the name, nothing has to
+// keep it missing.
+func TestLiveForeignDirectory(t *testing.T) {
+	needSandbox(t)
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to make a directory of somebody else")
+	}
+	root := labDir(t)
+	must(t, os.Mkdir(filepath.Join(root, "foreign"), 0o755))
+	must(t, os.Chown(filepath.Join(root, "foreign"), 65534, 65534))
+	v := development(t, policy(t, "\n  filesystem {\n    write = [workspace]\n    deny = [\"${workspace}/foreign/.git\"]\n  }"))
+	r := probed(t, v, root, "create", filepath.Join(root, "foreign/.git"))
+	if got := strings.TrimSpace(r.stdout); got != "EACCES" || len(r.Evidence.Cleanup.Placeholders) > 0 {
+		t.Errorf("create is %q, want EACCES and no placeholder; %s", got, r)
+	}
+}

@@ -179,3 +179,29 @@ func TestLiveGitStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestLiveHome: the slot home is bound, and --workspace inside one of its denies
+// is refused.
+func TestLiveHome(t *testing.T) {
+	needSandbox(t)
+	if os.Getuid() != 0 {
+		t.Skip("needs a user with a home directory of its own")
+	}
+	keys, err := os.MkdirTemp("/root", "obspc-test-keys-")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(keys) })
+	write(t, filepath.Join(keys, "id"), "secret")
+	v := development(t, policy(t, fmt.Sprintf(`
+  filesystem {
+    read  = [home]
+    write = [workspace]
+    deny  = ["${home}/%s"]
+  }`, filepath.Base(keys))))
+	work := labDir(t)
+	t.Setenv("HOME", work) // never asked
+	r := probed(t, v, work, "read", filepath.Join(keys, "id"))
+	if got := strings.TrimSpace(r.stdout); got != "ENOENT" || r.Evidence.Binding["home"] != "/root" {
+		t.Errorf("reading below a denied directory of home is %q, want ENOENT; %s", got, r)
+	}
+	refusedWith(t, probed(t, v, keys, "stat", "."), runtime.Input, keys, "deny")
+}

@@ -138,34 +138,38 @@ func (r *execution) bind() *Refusal {
 	}
 	r.binding, r.fresh, refusal = bind(r.policy, kind, r.job.Workspace.Dir)
 	r.evidence.bound(r.binding, kind)
-	return refusal
+	if refusal != nil {
+		return refusal
+	}
+	return r.admit()
+}
+
+// admit holds the binding against the policy and binds the policy's paths.
+func (r *execution) admit() *Refusal {
+	bound, err := r.policy.Bind(r.binding)
+	var inadmissible *ir.InadmissibleError
+	switch {
+	case errors.As(err, &inadmissible):
+		return bindingRefused(inadmissible)
+	case err != nil:
+		return refuse(Input, "", "%v", err)
+	}
+	r.bound = bound
+	return nil
 }
 
 // protect binds the slot config where that is needed.
 func (r *execution) protect() *Refusal {
-	bound, err := r.policy.Bind(r.binding)
-	if err != nil {
-		return refuse(Input, "", "%v", err)
-	}
-	carve, found, refusal := trusted(bound, r.job.Trusted)
-	if refusal == nil {
-		refusal = ownPrograms(bound, r.tool.path)
-	}
-	if refusal != nil {
+	if refusal := ownPrograms(r.bound, r.tool.path); refusal != nil {
 		return refusal
 	}
-	if found {
-		r.binding = r.binding.With(ir.Config, carve)
-		r.evidence.CarveOut = carve.String()
-		if refusal := admit(r.policy, r.binding); refusal != nil {
-			return refusal
-		}
+	carve, found, refusal := trusted(r.bound, r.job.Trusted)
+	if refusal != nil || !found {
+		return refusal
 	}
-	r.bound, err = r.policy.Bind(r.binding)
-	if err != nil {
-		return refuse(Input, "", "%v", err)
-	}
-	return nil
+	r.binding = r.binding.With(ir.Config, carve)
+	r.evidence.CarveOut = carve.String()
+	return r.admit()
 }
 
 // look takes the facts.
@@ -191,12 +195,8 @@ func (r *execution) hold() *Refusal {
 		return notKept(err)
 	}
 	for _, w := range wanted {
-		made, err := r.made.make(w.Path, w.Directory)
-		if err != nil {
+		if err := r.made.add(w.Path, w.Directory); err != nil {
 			return refuse(Machine, "", "a missing protected name cannot be kept missing: %v", err)
-		}
-		if !made {
-			return appeared(w.Path)
 		}
 		kind := bwrap.File
 		if w.Directory {
@@ -246,10 +246,6 @@ func noPolicy(name string, have []string) *Refusal {
 
 func notForLinux(name string) *Refusal {
 	return refuse(Input, `add "bwrap" to its targets`, "policy %q is not compiled for Linux", name)
-}
-
-func appeared(p ir.Path) *Refusal {
-	return refuse(No, "try again", "%s appeared while the run was prepared", p)
 }
 
 // notKept is what a target says about a binding and its facts.

@@ -9,14 +9,23 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/obspc/obspc/runtime"
 )
+
+// memoryLimit is when garbage is collected after all, in bytes. Peak memory is to
+// stay below 20 MiB (design 11).
+const memoryLimit = 12 << 20
 
 func main() {
 	if runtime.IsFirst(os.Args) {
 		runtime.First(os.Args)
 	}
+	// A run allocates a few megabytes and ends: collecting them would only wake
+	// threads. The limit holds for long runs.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(memoryLimit)
 	os.Exit(start(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
