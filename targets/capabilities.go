@@ -46,7 +46,7 @@ const (
 	byRlimit    = "rlimit"
 	bySeatbelt  = "Seatbelt"
 	byProxy     = "proxy"
-	needsProxy  = "needs the egress proxy"
+	needsProxy  = "it needs the egress proxy, which this version lacks"
 	macOSOnly   = "Linux has nothing of that name"
 	perProcess  = "each process has the limit to itself"
 	linuxMemory = "macOS has no memory file system"
@@ -68,7 +68,7 @@ var table = []feature{
 	{ir.FeatureHeldDirectory, "renaming and linking across a protected directory",
 		tighter(byMount, "it is a mount of its own, so rename and link across it fail with EXDEV"), exact(bySeatbelt)},
 	{ir.FeatureProtectedCase, "names that differ from a protected one only by case",
-		exact(byMount), tighter(bySeatbelt, "they are protected as well, whether or not the volume tells them apart")},
+		exact(byMount), tighter(bySeatbelt, "names that differ from it only by case are protected as well, whether or not the volume tells them apart")},
 	{ir.FeatureProtectedNonASCII, "a protected name outside ASCII",
 		exact(byMount), absent(bySeatbelt, "the volume may know it under other spellings, which no pattern lists")},
 	{ir.FeatureRootLink, "a path below /tmp, /var or /etc",
@@ -81,7 +81,7 @@ var table = []feature{
 	{ir.FeatureUnixVisible, "Unix-domain sockets whose path is readable", exact(byMount), exact(bySeatbelt)},
 	{ir.FeatureEndpoint, "a network endpoint", absent(byProxy, needsProxy), absent(byProxy, needsProxy)},
 	{ir.FeatureEndpointProgram, "executables of an endpoint", absent(byProxy, needsProxy), absent(byProxy, "it sees no program behind a connection")},
-	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's is shared, so only the proxy's port is reached")},
+	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's loopback is shared, so only the proxy's port is reached")},
 	{ir.FeatureEnvironment, "an environment variable", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureTimeout, "a timeout", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureCPUTime, "a limit on processor time", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},

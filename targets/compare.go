@@ -118,21 +118,21 @@ func caseTwins(e *seatbelt.ConflictError) bool {
 
 // featureAbsent reports a use of something that some targets cannot keep.
 func featureAbsent(targets []ir.Target, use ir.Use, at diag.Range) diag.Diagnostic {
-	var names []string
-	for _, t := range targets {
-		names = append(names, string(t))
+	names := make([]string, len(targets))
+	for i, t := range targets {
+		names[i] = string(t)
 	}
-	last := names[len(names)-1]
-	instead := fmt.Sprintf("leave it out, or take %q off targets", last)
-	if _, note := Answers(targets[0], use.Feature).Capability, Answers(targets[0], use.Feature).Note; note == needsProxy {
-		instead = "leave it out: this version reaches no network"
+	note := Answers(targets[0], use.Feature).Note
+	help := fmt.Sprintf("leave it out, or take %q off targets", names[0])
+	if note == needsProxy {
+		help = "leave it out"
 	}
 	return diag.Diagnostic{
 		Severity: diag.Error,
 		Code:     "feature-absent",
 		At:       at,
-		Message:  fmt.Sprintf("%s cannot keep %s%s: %s", strings.Join(names, " and "), rows[use.Feature].thing, quoted(use.What), Answers(targets[0], use.Feature).Note),
-		Help:     fmt.Sprintf("%s; where reviewers accept that it is not kept, say waive %q { features = [%q], reason = … }", instead, last, use.Feature),
+		Message:  fmt.Sprintf("%s cannot keep %s%s: %s", strings.Join(names, " and "), rows[use.Feature].thing, quoted(use.What), note),
+		Help:     help + "; to accept that it is not kept, " + waiverFor(names[len(names)-1], use.Feature),
 	}
 }
 
@@ -142,9 +142,13 @@ func featureTighter(t ir.Target, use ir.Use, a Answer, at diag.Range) diag.Diagn
 		Severity: diag.Warning,
 		Code:     "feature-tighter",
 		At:       at,
-		Message:  fmt.Sprintf("%s denies more about %s%s: %s", t, rows[use.Feature].thing, quoted(use.What), a.Note),
-		Help:     fmt.Sprintf("nothing to do where programs can live with it; waive %q { features = [%q], reason = … } says so", t, use.Feature),
+		Message:  fmt.Sprintf("%s is tighter about%s: %s", t, quoted(use.What), a.Note),
+		Help:     "nothing to do where programs can live with it; to say so, " + waiverFor(string(t), use.Feature),
 	}
+}
+
+func waiverFor(target string, f ir.Feature) string {
+	return fmt.Sprintf("add a waive %q block with features = [%q] and a reason", target, f)
 }
 
 // featureWaived reports, at every compile, what somebody accepted.
