@@ -131,10 +131,17 @@ func (c *compilation) placeable(r, around *ir.FileRule) error {
 		return writeOfRoot(r)
 	case r.Only && r.Level != ir.Read:
 		return c.leaf(r)
-	case r.Level == ir.Deny && levelOf(around) > ir.Deny:
+	case r.Level == ir.Deny && (levelOf(around) > ir.Deny || around == nil && c.readsAll(r.Path)):
 		return c.unseen(r)
 	}
 	return nil
+}
+
+// readsAll reports whether p is in a slot and a rule reads all of "/", which lies
+// around every slot.
+func (c *compilation) readsAll(p ir.Path) bool {
+	root := c.rules[ir.Path{}]
+	return p.Root() != ir.Host && root != nil && !root.Only && root.Level == ir.Read
 }
 
 // unseen refuses a hole directly in a directory of which only() keeps the names

@@ -139,17 +139,16 @@ func callers() []caller {
 
 // bench is a sandbox under test: its policy's set, a tree on disk, who runs it.
 type bench struct {
-	t      *testing.T
-	who    caller
-	bwrap  string
-	probe  string // the test binary, readable by everyone
-	dir    string // of the tree
-	set    *Set
-	bind   ir.Binding
-	facts  Facts
-	table  *Table
-	extra  []string // statements every sandbox has
-	placed []Placeholder
+	t     *testing.T
+	who   caller
+	bwrap string
+	probe string // the test binary, readable by everyone
+	dir   string // of the tree
+	set   *Set
+	bind  ir.Binding
+	facts Facts
+	table *Table
+	extra []string // statements every sandbox has
 }
 
 func newBench(t *testing.T, who caller) *bench {
