@@ -156,7 +156,7 @@ func TestRun(t *testing.T) {
 		{"cut off", []string{"p/say", "--arg", "word=aaaaaaaaaabbbbbbbbbb"}, "aaaaaaaaaabbbbbb", 0, "16 of 20 bytes"},
 		{"no field", []string{"p/say"}, "", 125, "word has no value"},
 		{"no command", []string{"p/nothing"}, "", 125, `no command "nothing"`},
-		{"no policy", []string{"q/say"}, "", 125, `no policy "q"`},
+		{"no policy", []string{"q/say"}, "", 125, "no such policy"},
 		{"no slash", []string{"p"}, "", 125, "POLICY/COMMAND"},
 		{"unknown flag", []string{"p/say", "--argh", "x"}, "", 125, "unknown flag --argh"},
 		{"flag twice", []string{"p/say", "--pins", l.pins}, "", 125, "--pins is given twice"},

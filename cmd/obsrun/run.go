@@ -136,7 +136,7 @@ func (c *call) verified(job runtime.Job, open func() (verify.Source, []byte, err
 	if err != nil {
 		return refused(job, wrongCall("%v", err))
 	}
-	v, report := verify.Open(src, verify.Trust{Pins: pins, Now: time.Now(), Development: job.Development})
+	v, report := verify.Open(src, verify.Trust{Pins: pins, Now: time.Now(), Only: []string{job.Policy}, Development: job.Development})
 	if v == nil {
 		fmt.Fprint(c.stderr, report)
 		r := wrongCall("the release is not verified, so nothing was started")
