@@ -107,7 +107,8 @@ type HostEvidence struct {
 	Bwrap    *FileEvidence `json:"bwrap,omitempty"`
 }
 
-// FactEvidence is what stood at a path when the policy was bound.
+// FactEvidence is what stood at a path when the policy was bound. Device and inode
+// are those of the node that the path led to, through links.
 type FactEvidence struct {
 	Path   string `json:"path"`
 	Kind   string `json:"kind"`

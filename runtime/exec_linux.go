@@ -17,16 +17,17 @@ func start(do *instructions) error {
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("close_range (Linux 5.11 and later have it): %w", err)
 	}
-	fd, err := unix.Open(do.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	path := string(do.Path)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &execError{fmt.Errorf("%s: %w", do.Path, err)}
+		return &execError{fmt.Errorf("%s: %w", path, err)}
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
-		return &execError{fmt.Errorf("%s: %w", do.Path, err)}
+		return &execError{fmt.Errorf("%s: %w", path, err)}
 	}
 	if identityOf(&stat) != do.Command {
-		return fmt.Errorf("%s is not the file that was checked", do.Path)
+		return fmt.Errorf("%s is not the file that was checked", path)
 	}
 	// Descriptors that are open already stay open below a lower limit.
 	if err := setLimit(do.OpenFiles); err != nil {
@@ -35,14 +36,14 @@ func start(do *instructions) error {
 	if do.ByFile {
 		err = execve(fd, "", do.Argv, do.Env)
 	} else {
-		err = execve(unix.AT_FDCWD, do.Path, do.Argv, do.Env)
+		err = execve(unix.AT_FDCWD, path, do.Argv, do.Env)
 	}
-	return &execError{fmt.Errorf("%s: %w", do.Path, err)}
+	return &execError{fmt.Errorf("%s: %w", path, err)}
 }
 
 // execve is execveat(2): of path, or of the file dir itself when path is empty.
 // It returns only if it fails.
-func execve(dir int, path string, argv, env []string) error {
+func execve(dir int, path string, argv, env [][]byte) error {
 	p, err := unix.BytePtrFromString(path)
 	if err != nil {
 		return err
@@ -67,10 +68,10 @@ func execve(dir int, path string, argv, env []string) error {
 }
 
 // pointers is the strings as execve takes them, a null pointer last.
-func pointers(list []string) ([]*byte, error) {
+func pointers(list [][]byte) ([]*byte, error) {
 	out := make([]*byte, 0, len(list)+1)
 	for _, s := range list {
-		p, err := unix.BytePtrFromString(s)
+		p, err := unix.BytePtrFromString(string(s))
 		if err != nil {
 			return nil, errors.New("an argument holds NUL")
 		}

@@ -17,9 +17,10 @@ import (
 // instructions is what the first process is told, in one message: a length of
 // four bytes, then JSON.
 type instructions struct {
-	Path      string        `json:"path"` // of the command, inside
-	Argv      []string      `json:"argv"`
-	Env       []string      `json:"env"`
+	// What execve takes is bytes: JSON strings would change those that are no UTF-8.
+	Path      []byte        `json:"path"` // of the command, inside
+	Argv      [][]byte      `json:"argv"`
+	Env       [][]byte      `json:"env"`
 	Dir       string        `json:"dir"`
 	Limits    []rlimit      `json:"limits"`
 	OpenFiles rlimit        `json:"open_files"` // set last: setting up needs descriptors
@@ -42,9 +43,8 @@ type rlimit struct {
 // grant is a path that Landlock gives a right to: to what lies at or below it, or
 // only to itself.
 type grant struct {
-	Path     string `json:"path"`
-	Only     bool   `json:"only"`
-	Optional bool   `json:"optional"`
+	Path string `json:"path"`
+	Only bool   `json:"only"`
 }
 
 // wantedMount is a mount point that must be there, and how.

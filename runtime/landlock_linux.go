@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
@@ -56,11 +55,12 @@ func (r ruleset) grantReparent(list []grant) error {
 	})
 }
 
-// each opens every path, none of them through a link at its end.
+// each opens every path, none of them through a link at its end. What the sandbox
+// does not show has nothing to grant: whether the machine has it was asked before.
 func (r ruleset) each(list []grant, do func(g grant, fd int, directory bool) error) error {
 	for _, g := range list {
 		fd, err := unix.Open(g.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if g.Optional && errors.Is(err, unix.ENOENT) {
+		if wayEnds(err) {
 			continue
 		}
 		if err != nil {

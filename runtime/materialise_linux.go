@@ -94,7 +94,7 @@ func (s *survey) checkExecute(p *ir.Policy) *Refusal {
 func (r *execution) instructions() (*instructions, error) {
 	c := r.command
 	do := &instructions{
-		Path: c.path, Argv: c.argv, Env: c.env, Dir: r.directory(), Command: c.id, ByFile: c.byFile,
+		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
 		Confine: r.linux.Landlock.Needed(),
 	}
 	do.Limits, do.OpenFiles = rlimits(r.linux.Plan)
@@ -118,6 +118,28 @@ func (r *execution) instructions() (*instructions, error) {
 	return do, nil
 }
 
+func bytesOf(list []string) [][]byte {
+	out := make([][]byte, 0, len(list))
+	for _, s := range list {
+		out = append(out, []byte(s))
+	}
+	return out
+}
+
+// visibleDirectory is where the command starts: directory, if the sandbox shows it.
+func (r *execution) visibleDirectory() string {
+	at, ok := r.binding.At(ir.Workspace)
+	if !ok {
+		return "/"
+	}
+	for _, e := range r.table.Entries {
+		if at.Covers(e.Path) || e.Kind == bwrap.HostNode && e.Path.Covers(at) {
+			return at.String()
+		}
+	}
+	return "/"
+}
+
 // granted is Landlock's rules for this binding. Those that lead over links are
 // left out: checkExecute found a rule for what they lead to.
 func (r *execution) granted(rules []landlock.BoundRule) ([]grant, error) {
@@ -128,7 +150,7 @@ func (r *execution) granted(rules []landlock.BoundRule) ([]grant, error) {
 			return nil, fmt.Errorf("landlock: %w", err)
 		}
 		if n := r.survey.nodes[at]; n == nil || len(n.links) == 0 {
-			out = append(out, grant{rule.Path, rule.Only, rule.Optional})
+			out = append(out, grant{rule.Path, rule.Only})
 		}
 	}
 	return out, nil

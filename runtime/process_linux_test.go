@@ -297,3 +297,29 @@ func TestLiveForeignDirectory(t *testing.T) {
 		t.Errorf("create is %q, want EACCES and no placeholder; %s", got, r)
 	}
 }
+
+// TestLiveArgumentBytes: arguments arrive as they are, also when they are no UTF-8.
+func TestLiveArgumentBytes(t *testing.T) {
+	needSandbox(t)
+	r := probed(t, development(t, policy(t, plain)), labDir(t), "print", "\xff\xfe", "", "ü\n")
+	if want := "\xff\xfe  ü\n\n"; r.stdout != want || r.Evidence.Arguments != 6 {
+		t.Errorf("arguments arrive as %q, want %q; %s", r.stdout, want, r)
+	}
+}
+
+// TestLiveUnreadableExecute: an execute rule without a read never holds, and does
+// no harm.
+func TestLiveUnreadableExecute(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	tool := filepath.Join(root, "work/tool")
+	v := development(t, policy(t, fmt.Sprintf("\n  filesystem {\n    execute = [%q]\n  }\n  environment {\n    WHERE = workspace\n  }", tool)))
+	r := start(t, context.Background(), v, runtime.Job{Argv: []string{tool}, Development: true, Workspace: runtime.Workspace{Dir: root}})
+	if r.Evidence.Outcome != runtime.ExecFailed || r.Exit != 127 {
+		t.Errorf("want exec-failed, exit 127; %s", r)
+	}
+	// The workspace is named and not shown, so the command starts in "/".
+	if r := probed(t, v, root, "list", "."); r.Exit != 0 {
+		t.Errorf("starting in /: %s", r)
+	}
+}

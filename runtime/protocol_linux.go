@@ -83,6 +83,9 @@ func (w *wake) poll(deadline time.Time, fds ...*unix.PollFd) (late bool, err err
 		if list[0].Revents != 0 {
 			return false, errCancelled
 		}
+		if n == 0 && time.Now().Before(deadline) {
+			continue // further away than one poll can wait
+		}
 		return n == 0, nil
 	}
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"time"
 
@@ -121,6 +122,9 @@ func (r *execution) choose() *Refusal {
 }
 
 func (r *execution) findTool() (refusal *Refusal) {
+	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
+		return changedUser()
+	}
 	r.tool, refusal = findTool(r.job.Bwrap)
 	if refusal == nil {
 		r.evidence.Host.Bwrap = &FileEvidence{
@@ -242,6 +246,10 @@ func cancelled(ctx context.Context) *Refusal {
 
 func noPolicy(name string, have []string) *Refusal {
 	return refuse(Input, "it has "+list(have), "the release has no policy %q that may be used", name)
+}
+
+func changedUser() *Refusal {
+	return refuse(Machine, "take the setuid and setgid bits away", "obsrun runs as its caller and as nobody else")
 }
 
 func notForLinux(name string) *Refusal {
