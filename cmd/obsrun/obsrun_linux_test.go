@@ -273,12 +273,7 @@ func TestInterrupt(t *testing.T) {
 		cmd := exec.Command("/proc/self/exe", "run", "p/wait", "--release", l.release, "--pins", l.pins, "--evidence", evidence)
 		cmd.Env = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1")
 		must(t, cmd.Start())
-		for range 500 {
-			if len(sleepers(t)) > 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		waitFor(t, "the command", func() bool { return len(sleepers(t)) > 0 })
 		must(t, cmd.Process.Signal(sig))
 		cmd.Wait()
 		var e runtime.Evidence
@@ -290,6 +285,47 @@ func TestInterrupt(t *testing.T) {
 		}
 		if left := sleepers(t); len(left) > 0 {
 			t.Errorf("after %v these are left: %q", sig, left)
+		}
+	}
+}
+
+// TestKilled: nothing of the sandbox outlives an obsrun that cannot clean up.
+func TestKilled(t *testing.T) {
+	l := newLab(t)
+	cmd := exec.Command("/proc/self/exe", "run", "p/wait", "--release", l.release, "--pins", l.pins)
+	cmd.Env = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1")
+	must(t, cmd.Start())
+	waitFor(t, "the command", func() bool { return len(sleepers(t)) > 0 })
+	workspace, err := os.Readlink(filepath.Join(filepath.Dir(sleepers(t)[0]), "cwd"))
+	must(t, err)
+	must(t, cmd.Process.Kill())
+	cmd.Wait()
+	waitFor(t, "the end of the command", func() bool { return len(sleepers(t)) == 0 })
+	// Nobody was left to remove the workspace.
+	if err := os.Remove(workspace); err != nil {
+		t.Errorf("the workspace %s: %v", workspace, err)
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 1000 {
+		if done() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("waited in vain for %s", what)
+}
+
+// TestEvidenceFirst: where evidence cannot be written, nothing runs.
+func TestEvidenceFirst(t *testing.T) {
+	l := newLab(t)
+	must(t, os.Mkdir(filepath.Join(l.dir, "directory"), 0o755))
+	for _, path := range []string{"/no/such/directory/evidence.json", filepath.Join(l.dir, "directory"), l.dir + "/", "/proc/evidence.json"} {
+		stdout, stderr, code := l.run("p/say", "--arg", "word=a", "--evidence", path)
+		if stdout != "" || code != 125 || !strings.Contains(stderr, "evidence") {
+			t.Errorf("--evidence %s = %q, %q, exit %d", path, stdout, stderr, code)
 		}
 	}
 }
