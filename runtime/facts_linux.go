@@ -15,17 +15,25 @@ import (
 // survey is what was found on this machine at the paths a policy names.
 type survey struct {
 	facts bwrap.Facts
-	nodes map[ir.Path]*node // by the path they were looked up under
-	order []ir.Path         // of nodes: as looked up
+	// writes are the paths of write rules: only inside them a missing name may have
+	// to be kept missing.
+	writes []ir.Path
+	nodes  map[ir.Path]*node // by the path they were looked up under
+	order  []ir.Path         // of nodes: as looked up
 }
 
-// look takes the facts of every path, and of every link on the way to it. A link
+// look takes the facts of every path for the bound policy p, and of every link on the way to it. A link
 // that somebody but root could have made is refused: what the rule means would
 // be his to decide.
-func look(paths []ir.Path) (*survey, *Refusal) {
+func look(p *ir.Policy, paths []ir.Path) (*survey, *Refusal) {
 	s := &survey{facts: bwrap.Facts{}, nodes: map[ir.Path]*node{}}
-	for _, p := range paths {
-		if refusal := s.add(p); refusal != nil {
+	for _, r := range p.Files {
+		if r.Level == ir.Write {
+			s.writes = append(s.writes, r.Path)
+		}
+	}
+	for _, at := range paths {
+		if refusal := s.add(at); refusal != nil {
 			return nil, refusal
 		}
 	}
@@ -42,7 +50,7 @@ func (s *survey) add(p ir.Path) *Refusal {
 			n.kind, n.stat = bwrap.Missing, unix.Stat_t{} // another run's: missing but for that
 		}
 		if len(n.links) == 0 {
-			s.facts[p] = bwrap.Fact{Kind: n.kind, Sealed: n.kind == bwrap.Missing && sealedOff(p)}
+			s.facts[p] = bwrap.Fact{Kind: n.kind, Sealed: n.kind == bwrap.Missing && s.inWrite(p) && sealedOff(p)}
 			return nil
 		}
 		first := n.links[0].at
@@ -64,6 +72,10 @@ func (s *survey) add(p ir.Path) *Refusal {
 		}
 		return refuse(Machine, "", "%s: too many links on the way", p)
 	}
+}
+
+func (s *survey) inWrite(p ir.Path) bool {
+	return slices.ContainsFunc(s.writes, func(w ir.Path) bool { return w.Covers(p) })
 }
 
 func (s *survey) node(p ir.Path) (*node, *Refusal) {

@@ -83,6 +83,8 @@ func lookup(p ir.Path) (*node, error) {
 		if n.kind = kindOf(n.stat.Mode); n.kind != bwrap.Link {
 			return n, nil
 		}
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
+		return n, nil // a link before that would have been ELOOP
 	case errors.Is(err, unix.ENOSYS):
 		return nil, errNoOpenat2
 	case !errors.Is(err, unix.ELOOP) && !wayEnds(err):

@@ -182,7 +182,7 @@ func (r *execution) look() (refusal *Refusal) {
 	for _, e := range r.bound.Execute {
 		paths = append(paths, e.Path)
 	}
-	if r.survey, refusal = look(paths); refusal != nil {
+	if r.survey, refusal = look(r.bound, paths); refusal != nil {
 		return refusal
 	}
 	r.evidence.Facts = r.survey.evidence()
