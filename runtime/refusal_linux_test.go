@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/runtime"
 )
@@ -204,4 +207,49 @@ func TestLiveHome(t *testing.T) {
 		t.Errorf("reading below a denied directory of home is %q, want ENOENT; %s", got, r)
 	}
 	refusedWith(t, probed(t, v, keys, "stat", "."), runtime.Input, keys, "deny")
+}
+
+// TestLiveSwappedCarveOut exchanges a read-only directory with a link again and
+// again while runs are prepared: each is refused, or the directory is protected.
+func TestLiveSwappedCarveOut(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	work := filepath.Join(root, "work")
+	v := development(t, treePolicy(t, root))
+	must(t, os.Symlink("../beside", filepath.Join(work, "swap")))
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				unix.Renameat2(unix.AT_FDCWD, filepath.Join(work, "carve"), unix.AT_FDCWD, filepath.Join(work, "swap"), unix.RENAME_EXCHANGE)
+				time.Sleep(200 * time.Microsecond)
+			}
+		}
+	}()
+	refused, protected := 0, 0
+	for range 30 {
+		r := probed(t, v, work, "create", filepath.Join(work, "carve/secret"))
+		switch got := strings.TrimSpace(r.stdout); {
+		case r.refusal() != nil:
+			refused++
+		case got == "EROFS" || got == "EEXIST" || got == "EBUSY":
+			protected++
+		default:
+			t.Errorf("creating in a read-only directory that is being exchanged is %q; %s", got, r)
+		}
+	}
+	close(stop)
+	<-stopped
+	t.Logf("%d runs refused, %d protected", refused, protected)
+	for _, dir := range []string{"work/carve", "work/swap"} {
+		if info, err := os.Lstat(filepath.Join(root, dir)); err == nil && info.IsDir() {
+			if _, err := os.Lstat(filepath.Join(root, dir, "secret")); err == nil {
+				t.Errorf("a file was made in the read-only directory")
+			}
+		}
+	}
 }
