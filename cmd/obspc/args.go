@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -29,6 +30,9 @@ func flagsFirst(app *cli.App, args []string) (ordered, rest []string, err error)
 	if len(words) == 0 {
 		return args[:min(1, len(args))], rest, nil
 	}
+	if words[0] == "--version" || words[0] == "-v" {
+		words = append([]string{"version"}, words[1:]...)
+	}
 	command := app.Command(words[0])
 	if command == nil {
 		return append(args[:1:1], words...), rest, nil
@@ -41,6 +45,9 @@ func flagsFirst(app *cli.App, args []string) (ordered, rest []string, err error)
 			continue
 		}
 		flags = append(flags, w)
+		if err := knownFlag(command, w); err != nil {
+			return nil, nil, err
+		}
 		if takesValue(command, w) {
 			if i+1 == len(words) {
 				return nil, nil, wrongCall("flag %s needs a value", w)
@@ -55,6 +62,23 @@ func flagsFirst(app *cli.App, args []string) (ordered, rest []string, err error)
 		ordered = append(append(ordered, "--"), arguments...)
 	}
 	return ordered, rest, nil
+}
+
+// knownFlag refuses a flag that the command does not have.
+func knownFlag(command *cli.Command, word string) error {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	names := []string{"help", "h"}
+	for _, f := range command.Flags {
+		names = append(names, f.Names()...)
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	err := wrongCall("%s has no flag %s; %s", command.Name, word, suggestion(name, names, "obspc "+command.Name+" --help lists them"))
+	if command.Name == "exec" {
+		return refusedAs125(err)
+	}
+	return err
 }
 
 // takesValue reports whether the flag word is followed by its value. An unknown

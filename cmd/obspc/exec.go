@@ -24,7 +24,8 @@ func execCommand() *cli.Command {
 the current directory, or of .obspc in it. The workspace is the current
 directory unless the policy or --workspace says otherwise; it is never created,
 emptied or removed. The command's exit code is passed on; 124 is a timeout, 125
-a refusal of obspc, 126 and 127 a command that cannot be started.
+a refusal of obspc, 126 and 127 a command that cannot be started. The command
+reads /dev/null; --stdin gives it your standard input, as a shell wants.
 
    obspc exec -- make test
    obspc exec policies/build.policy.hcl --policy build -- go build ./...
@@ -87,17 +88,22 @@ func execUnder(c *cli.Context) error {
 	return runner.exec(c, files, result.Policy.Name, conf.dir, command)
 }
 
-// warned counts the warnings. They were made for the policy's author, who sees
-// them whole in compile; a run tells that there are some.
+// warned counts the warnings about the policy. What targets say of themselves
+// (tighter, waived) is the author's to know once, at compile, and no news here.
 func (conf *configuration) warned() string {
-	switch n := len(conf.diags); n {
+	n := 0
+	for _, d := range conf.diags {
+		if !strings.HasPrefix(d.Code, "feature-") {
+			n++
+		}
+	}
+	switch n {
 	case 0:
 		return ""
 	case 1:
-		return " (1 warning; obspc compile shows it)"
-	default:
-		return fmt.Sprintf(" (%d warnings; obspc compile shows them)", n)
+		return " (1 warning; obspc validate shows it)"
 	}
+	return fmt.Sprintf(" (%d warnings; obspc validate shows them)", n)
 }
 
 // execPath is PATH, or the configuration found from the current directory.
@@ -108,6 +114,11 @@ func execPath(c *cli.Context) (string, error) {
 	for _, dir := range []string{".", ".obspc"} {
 		if found, _ := filepath.Glob(filepath.Join(dir, "*.policy.hcl")); len(found) > 0 {
 			return dir, nil
+		}
+	}
+	for _, dir := range []string{"..", "../..", "../../.."} {
+		if found, _ := filepath.Glob(filepath.Join(dir, ".obspc", "*.policy.hcl")); len(found) > 0 {
+			return "", wrongCall("there is no *.policy.hcl here and none in .obspc; there is one above: obspc exec %s --workspace %s -- …", filepath.Dir(found[0]), dir)
 		}
 	}
 	return "", wrongCall("there is no *.policy.hcl here and none in .obspc; give a PATH")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -57,8 +59,11 @@ func explain(c *cli.Context) error {
 		words = append(words, "by", by)
 	}
 	request, err := ir.ParseRequest(words)
+	if errors.Is(err, ir.ErrNotAbsolute) {
+		return wrongCall("%w; write '${workspace}/…', '${home}/…' or a path that begins with /", err)
+	}
 	if err != nil {
-		return wrongCall("%v", err)
+		return wrongCall("%w", err)
 	}
 	binding, err := parseBinding(c.StringSlice("bind"))
 	if err != nil {
@@ -75,9 +80,13 @@ func explain(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// On Linux the tmp slot is always /tmp (design 4).
+	if _, ok := binding.At(ir.Tmp); !ok && slices.Equal(result.Policy.Targets, []ir.Target{ir.Bwrap}) {
+		binding = binding.With(ir.Tmp, ir.MustPath("/tmp"))
+	}
 	bound, err := result.Policy.Bind(binding)
 	if err != nil {
-		return wrongCall("%v", err)
+		return wrongCall("%w", err)
 	}
 	a := conf.answer(result, bound, request)
 	if err := a.addTargets(result.Policy, binding, request); err != nil {
@@ -136,6 +145,7 @@ type ruleAt struct {
 type targetAnswer struct {
 	Decision string `json:"decision"`
 	Layer    string `json:"layer"`
+	Note     string `json:"note,omitempty"`
 }
 
 func word(allow bool) string {
@@ -187,8 +197,21 @@ func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
 		return err
 	}
 	allow, layer := model.Decide(q)
-	a.Targets[string(ir.Bwrap)] = targetAnswer{word(allow), layer}
+	a.Targets[string(ir.Bwrap)] = targetAnswer{word(allow), layer, a.difference(allow, q)}
 	return nil
+}
+
+// difference says why a target answers otherwise than the policy.
+func (a *answer) difference(allow bool, q ir.Request) string {
+	switch {
+	case word(allow) == a.Decision:
+		return ""
+	case q.Kind == ir.RenameRequest || q.Kind == ir.LinkRequest:
+		return "tighter: a held directory lies between the two names and is a mount of its own, so this fails with EXDEV"
+	case len(a.Depends) > 0:
+		return "on an ordinary Linux machine, where ${tmp} is /tmp"
+	}
+	return "tighter: see obspc matrix"
 }
 
 // reasons are the words for why a request was decided as it was.
@@ -211,6 +234,15 @@ func (a answer) writeJSON(w io.Writer) error {
 	return enc.Encode(a)
 }
 
+// changes reports whether the request would change a file or a name.
+func changes(q ir.Request) bool {
+	switch q.Kind {
+	case ir.WriteRequest, ir.CreateRequest, ir.RemoveRequest, ir.RenameRequest, ir.LinkRequest:
+		return true
+	}
+	return false
+}
+
 func (a answer) writeText(w io.Writer, q ir.Request) {
 	fmt.Fprintf(w, "%s: %s\n", a.Decision, q)
 	fmt.Fprintf(w, "  because %s\n", a.Reason)
@@ -222,12 +254,18 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 		fmt.Fprintf(w, "  rule    %s\n  at      %s (%s)\n", a.Rule.Text, place, a.Rule.Statement)
 	}
 	if len(a.Depends) > 0 {
-		fmt.Fprintf(w, "  depends on what %s is bound to; this answer holds while the path lies outside: give --bind %s=PATH\n",
-			strings.Join(a.Depends, " and "), a.Depends[0])
+		fmt.Fprintf(w, "  depends on where %s lies; this answer holds while the path is outside: give --bind %s=PATH\n",
+			strings.Join(a.Depends, " and "), strings.Join(a.Depends, "=PATH --bind "))
+	}
+	if a.Decision == "allow" && changes(q) && q.Path.Root() == ir.Workspace && strings.HasPrefix(q.Path.Rel()+"/", ".obspc/") {
+		fmt.Fprintln(w, "  but in a run the directory that holds the policy is read-only, wherever it lies")
 	}
 	for _, t := range []ir.Target{ir.Bwrap, ir.Seatbelt} {
 		if ta, ok := a.Targets[string(t)]; ok {
-			fmt.Fprintf(w, "  %-9s %s, by %s\n", t, ta.Decision, ta.Layer)
+			fmt.Fprintf(w, "  %-7s %s, by %s\n", t, ta.Decision, ta.Layer)
+			if ta.Note != "" {
+				fmt.Fprintf(w, "          %s\n", ta.Note)
+			}
 		}
 	}
 }

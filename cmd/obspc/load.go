@@ -16,6 +16,7 @@ import (
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/policies"
+	"github.com/obspc/obspc/verify/release"
 )
 
 // configuration is what a command read: the sources, what they became, and what
@@ -30,7 +31,7 @@ type configuration struct {
 
 // varFlag is the flag every command that reads policies has.
 func varFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "var", Usage: "give the variable `NAME=VALUE`; may be repeated"}
+	return &cli.StringSliceFlag{Name: "var", Usage: "value of a variable, as `NAME=VALUE`; may be repeated"}
 }
 
 func policyFlag(usage string) cli.Flag {
@@ -88,11 +89,31 @@ func readSources(path string) (*configuration, lang.Sources, error) {
 	}
 	sources, diags, err := lang.Read(os.DirFS(conf.dir), name)
 	if err != nil {
-		return nil, nil, wrongCall("%v", cleanPathError(err))
+		return nil, nil, conf.unreadable(path, info.IsDir(), err)
 	}
 	conf.diags = diags
 	conf.config = &lang.Config{Sources: sources}
 	return conf, sources, nil
+}
+
+// unreadable says what stands where policies were looked for.
+func (conf *configuration) unreadable(path string, isDir bool, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return wrongCall("%s: %w", filepath.Join(conf.dir, pathErr.Path), pathErr.Err)
+	}
+	if !isDir {
+		return wrongCall("%w", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, release.ManifestName)); err == nil {
+		return wrongCall("%s is a release; policies are wanted here (obsrun run --release starts what is in one)", path)
+	}
+	below, _ := filepath.Glob(filepath.Join(path, "*", "*"+lang.Suffix))
+	hidden, _ := filepath.Glob(filepath.Join(path, ".*", "*"+lang.Suffix))
+	if below = append(below, hidden...); len(below) > 0 {
+		return wrongCall("%s holds no *%s file; %s does", path, lang.Suffix, filepath.Dir(below[0]))
+	}
+	return wrongCall("%s holds no *%s file; write one, or name the directory that has them", path, lang.Suffix)
 }
 
 // cleanPathError drops the name of the system call.

@@ -10,9 +10,11 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 )
 
@@ -70,10 +72,20 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	if !errors.As(err, &ended) {
 		ended = &exitError{exitInput, err} // what cli itself raises is about the call
 	}
-	if ended.Err != nil {
-		fmt.Fprintf(stderr, "obspc: %v\n", ended.Err)
+	if said := ended.said(); said != nil {
+		fmt.Fprintf(stderr, "obspc: %v\n", said)
 	}
 	return ended.Code
+}
+
+// said is what is left to say: nothing when the innermost error was shown in
+// another way.
+func (e *exitError) said() error {
+	var inner *exitError
+	if errors.As(e.Err, &inner) {
+		return inner.said()
+	}
+	return e.Err
 }
 
 // reportBug says that obspc itself is wrong, and where.
@@ -97,9 +109,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true, // a path may hold a comma
 		ExitErrHandler:            func(*cli.Context, error) {},
-		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return wrongCall("%v", err) },
-		CommandNotFound:           nil,
-		Suggest:                   false,
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return wrongCall("%w", err) },
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				return unknownCommand(c.App, name)
@@ -110,9 +120,15 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			}
 			return &exitError{Code: exitInput}
 		},
-		Commands: []*cli.Command{
-			validateCommand(), compileCommand(), explainCommand(), pinCommand(), verifyCommand(), execCommand(), versionCommand(),
-		},
+		Commands: commands(),
+	}
+}
+
+// commands lists the subcommands. An unknown flag is refused before cli sees it
+// (flagsFirst), because cli answers with the whole help text on standard output.
+func commands() []*cli.Command {
+	return []*cli.Command{
+		validateCommand(), compileCommand(), explainCommand(), pinCommand(), verifyCommand(), execCommand(), versionCommand(),
 	}
 }
 
@@ -129,35 +145,17 @@ Every command has --help with examples.`
 
 // unknownCommand suggests the nearest command.
 func unknownCommand(app *cli.App, name string) error {
-	best, at := "", 3
+	var names []string
 	for _, c := range app.Commands {
-		if d := distance(name, c.Name); d < at {
-			best, at = c.Name, d
-		}
+		names = append(names, c.Name)
 	}
-	if best != "" {
-		return wrongCall("there is no command %q; did you mean %q?", name, best)
-	}
-	return wrongCall("there is no command %q; obspc --help lists them", name)
+	return wrongCall("there is no command %q; %s", name, suggestion(name, names, "obspc --help lists them"))
 }
 
-// distance is the Levenshtein distance of two short words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// suggestion is the word that name is a slip of, or what else to do.
+func suggestion(name string, candidates []string, otherwise string) string {
+	if help := lang.DidYouMean(name, candidates); strings.HasPrefix(help, "did you mean") {
+		return help
 	}
-	for i := range len(a) {
-		previous := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(row[j]+1, row[j+1]+1, previous+cost)
-			previous, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
+	return otherwise
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/obspc/obspc/compiler/ir"
 )
 
 func validateCommand() *cli.Command {
@@ -40,9 +43,26 @@ func validate(c *cli.Context) error {
 		return err
 	}
 	for _, r := range conf.results {
-		p := r.Policy
-		fmt.Fprintf(c.App.Writer, "%s: version %d, %d file rules, %d execute rules, %d endpoints, %d commands\n",
-			p.Name, p.Version, len(p.Files), len(p.Execute), len(p.Endpoints), len(p.Commands))
+		fmt.Fprintf(c.App.Writer, "%s: version %d, for %s%s\n", r.Policy.Name, r.Policy.Version, targetList(r.Policy.Targets), commandList(r.Policy.Commands))
 	}
 	return nil
+}
+
+func targetList(targets []ir.Target) string {
+	words := make([]string, len(targets))
+	for i, t := range targets {
+		words[i] = string(t)
+	}
+	return strings.Join(words, " and ")
+}
+
+func commandList(commands []ir.Command) string {
+	var words []string
+	for _, c := range commands {
+		words = append(words, c.Name)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "; commands " + strings.Join(words, ", ")
 }
