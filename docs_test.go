@@ -1,0 +1,137 @@
+package obspc_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/obspc/obspc/lang/diag"
+)
+
+// block is one fenced block of a page.
+type block struct {
+	file, language, text string
+}
+
+var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+// blocks lists the fenced blocks of every page of the repository.
+func blocks(t *testing.T, language string) []block {
+	t.Helper()
+	var out []block
+	for _, pattern := range []string{"*.md", "docs/*.md", "policies/*/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+				if m[1] == language {
+					out = append(out, block{file, m[1], m[2]})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// TestPolicyBlocks: every hcl block of a page is as hclwrite formats it, and a
+// block with a policy means something. The design's example needs a template
+// that comes with a later version, which is the one finding it may have.
+func TestPolicyBlocks(t *testing.T) {
+	list := blocks(t, "hcl")
+	if len(list) < 5 {
+		t.Fatalf("found %d hcl blocks in the pages, want at least 5", len(list))
+	}
+	for _, b := range list {
+		if got := string(hclwrite.Format([]byte(b.text))); got != b.text {
+			t.Errorf("%s: hclwrite formats this block otherwise:\n%s", b.file, got)
+		}
+		if !strings.Contains(b.text, "\npolicy \"") && !strings.HasPrefix(b.text, "policy \"") {
+			continue
+		}
+		_, diags := compileText(t, b.file, []byte(b.text))
+		for _, d := range diags {
+			later := strings.Contains(d.Message, "std/tls") || d.Code == "feature-absent"
+			if d.Severity == diag.Error && !later {
+				t.Errorf("%s: %s", b.file, d)
+			}
+		}
+	}
+}
+
+// TestReadme runs the README's one policy and one run as written, as this user
+// and, for root, as an unprivileged one: each line of the run says what must
+// come of it.
+func TestReadme(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the README's run needs Linux")
+	}
+	bin := programs(t)
+	t.Run("as this user", func(t *testing.T) { followReadme(t, bin, os.Getuid()) })
+	if os.Getuid() == 0 {
+		t.Run("unprivileged", func(t *testing.T) { followReadme(t, bin, nobody) })
+	}
+}
+
+func followReadme(t *testing.T, bin string, uid int) {
+	project, err := os.MkdirTemp("/var/tmp", "obspc-readme-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(project) })
+	if err := os.Mkdir(filepath.Join(project, ".obspc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	policy := blocks(t, "hcl")[0]
+	if policy.file != "README.md" {
+		t.Fatalf("the first hcl block is in %s, want README.md", policy.file)
+	}
+	if err := os.WriteFile(filepath.Join(project, ".obspc", "build.policy.hcl"), []byte(policy.text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := chownTree(project, uid); err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]int{}
+	for _, b := range blocks(t, "sh") {
+		if b.file != "README.md" || !strings.Contains(b.text, "obspc exec") {
+			continue
+		}
+		for line := range strings.Lines(b.text) {
+			command, comment, _ := strings.Cut(strings.TrimSpace(line), "#")
+			want, _, _ := strings.Cut(strings.TrimSpace(comment), " ")
+			want = strings.Trim(want, ",:")
+			counted[want]++
+			out, err := inProject(project, bin, uid, command)
+			if (err != nil) != (want == "refused") {
+				t.Errorf("README: %s: %v, want %q\n%s", command, err, want, out)
+			}
+		}
+	}
+	if counted["works"] < 1 || counted["refused"] < 3 {
+		t.Errorf("the README's run shows %v, want what works and what is refused", counted)
+	}
+}
+
+func inProject(dir, bin string, uid int, command string) (string, error) {
+	cmd := exec.Command("/bin/sh", "-c", command)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + dir}
+	if uid != os.Getuid() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
