@@ -147,7 +147,7 @@ func article(kind string) string {
 		a = "an "
 	}
 	switch kind {
-	case "file", "policy", "template", "variable", "endpoint", "command", "result":
+	case "file", "test file", "policy", "template", "variable", "endpoint", "command", "result", "test":
 		return a + kind
 	}
 	return a + kind + " block"
@@ -163,6 +163,8 @@ func unknownAttribute(r diag.Range, name, in string) diag.Diagnostic {
 	}
 	if slices.Contains(inv.blocks, name) {
 		d.Help = fmt.Sprintf("%s is a block: write %s { … } without the equals sign", name, name)
+	} else if in == "test file" {
+		d.Help = "put it into a test block"
 	} else if in == "file" {
 		d.Help = "put it into a block: attributes stand in policies, templates and locals"
 	} else if in == "template" && (name == "version" || name == "targets") {
@@ -184,6 +186,8 @@ func unknownBlock(r diag.Range, name, in string) diag.Diagnostic {
 		d.Help = fmt.Sprintf("write %s = …, with an equals sign", name)
 	case in == "file" && name == "test":
 		d.Help = "tests live in *.test.hcl"
+	case in == "test file" && slices.Contains(inventories["file"].blocks, name):
+		d.Help = "put it into a *.policy.hcl file: tests may use what stands there"
 	}
 	return d
 }

@@ -11,8 +11,12 @@ type inventory struct {
 	later      []string
 }
 
-// inventories is the whole language, by the type of block; "file" is a source
-// file.
+// requestWords are what tests ask about: one path each (docs/design.md,
+// section 5); connect asks about HOST:PORT, rename and link about two paths.
+var requestWords = []string{"read", "list", "stat", "write", "create", "remove", "rename", "link", "execute", "connect", "connect-unix"}
+
+// inventories is the whole language, by the type of block; "file" is a policy
+// file, "test file" one of tests.
 var inventories = map[string]inventory{
 	"file":     {blocks: []string{"variable", "locals", "policy", "template"}},
 	"variable": {named: true, attributes: []string{"type", "default", "description"}},
@@ -50,4 +54,10 @@ var inventories = map[string]inventory{
 	"boolean":    {named: true},
 	"enum":       {named: true, attributes: []string{"values"}},
 	"waive":      {named: true, attributes: []string{"features", "reason"}},
+
+	"test file": {blocks: []string{"test"}},
+	"test":      {named: true, attributes: []string{"policy"}, blocks: []string{"bind", "allow", "deny"}},
+	"bind":      {attributes: slotNames},
+	"allow":     {attributes: append([]string{"by"}, requestWords...), later: []string{"request"}},
+	"deny":      {attributes: append([]string{"by"}, requestWords...), later: []string{"request"}},
 }

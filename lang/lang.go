@@ -66,6 +66,8 @@ type Config struct {
 	Sources   Sources
 	Policies  []*Body
 	Templates []*Body
+	// Tests are the test blocks of Options.Tests, in source order.
+	Tests []*Test
 	// Variables holds the value each declared variable had, rendered as JSON,
 	// by name; release.json records it.
 	Variables map[string]string

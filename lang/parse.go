@@ -17,6 +17,9 @@ type Options struct {
 	Vars map[string]string
 	// Library accepts a configuration that holds templates and no policy.
 	Library bool
+	// Tests are *.test.hcl files that ask about the configuration's policies;
+	// they are no part of it.
+	Tests Sources
 }
 
 // steps is the path from text to Config, in order. A step that stops ends the
@@ -32,6 +35,7 @@ var steps = []struct {
 	{"valued", (*parser).valueVariables, false}, // default or --var, by type
 	{"evaluated", (*parser).evaluateLocals, false},
 	{"decoded", (*parser).decodeAll, false}, // policies and templates
+	{"asked", (*parser).decodeTests, false}, // what tests want of them
 }
 
 // Parse turns sources into a Config. The findings are sorted and say each fault
@@ -43,6 +47,7 @@ func Parse(src Sources, opts Options) (*Config, diag.List) {
 		opts:   opts,
 		config: &Config{Sources: src, Variables: map[string]string{}},
 		files:  slices.Sorted(maps.Keys(src)),
+		tests:  slices.Sorted(maps.Keys(opts.Tests)),
 		vars:   map[string]*variable{},
 		locals: map[string]*local{},
 		bounds: bounds{left: workLimit},
@@ -64,7 +69,9 @@ type parser struct {
 	opts   Options
 	config *Config
 	files  []string // names of sources, sorted
+	tests  []string // names of Options.Tests, sorted
 	parsed []*hclsyntax.Body
+	asked  []*hclsyntax.Body // of tests
 	diags  diag.List
 
 	vars      map[string]*variable

@@ -11,7 +11,7 @@ func TestStepOrder(t *testing.T) {
 	for _, s := range steps {
 		got = append(got, s.name)
 	}
-	want := []string{"scanned", "parsed", "declared", "valued", "evaluated", "decoded"}
+	want := []string{"scanned", "parsed", "declared", "valued", "evaluated", "decoded", "asked"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the steps are %v, want %v", got, want)
 	}

@@ -17,8 +17,11 @@ const (
 	MaxConfigurationBytes = 16 << 20
 )
 
-// Suffix is what the names of policy files end in.
-const Suffix = ".policy.hcl"
+// Suffix is what the names of policy files end in, TestSuffix those of tests.
+const (
+	Suffix     = ".policy.hcl"
+	TestSuffix = ".test.hcl"
+)
 
 // Read reads a configuration: all *.policy.hcl files of a directory, not of those
 // below it, or exactly one file. Names that begin with a dot are passed over, as
@@ -35,9 +38,12 @@ func Read(fsys fs.FS, name string) (Sources, diag.List, error) {
 		err := r.file(name)
 		return r.sources, r.diags, err
 	}
-	names, err := policyFiles(fsys, name)
+	names, err := filesOf(fsys, name, Suffix)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(names) == 0 {
+		return nil, nil, fmt.Errorf("%s: no *%s file stands in this directory", name, Suffix)
 	}
 	for _, n := range names {
 		if err := r.file(n); err != nil {
@@ -47,19 +53,38 @@ func Read(fsys fs.FS, name string) (Sources, diag.List, error) {
 	return r.sources, r.diags, nil
 }
 
-func policyFiles(fsys fs.FS, dir string) ([]string, error) {
+// ReadTests reads the *.test.hcl files of a directory, or exactly one file, as
+// Read does. A directory may have none.
+func ReadTests(fsys fs.FS, name string) (Sources, diag.List, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, names := &reader{fsys: fsys, sources: Sources{}}, []string{name}
+	if info.IsDir() {
+		if names, err = filesOf(fsys, name, TestSuffix); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, n := range names {
+		if err := r.file(n); err != nil {
+			return nil, nil, err
+		}
+	}
+	return r.sources, r.diags, nil
+}
+
+// filesOf are the files of a directory whose names end in suffix, in order.
+func filesOf(fsys fs.FS, dir, suffix string) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), Suffix) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
+		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
 			names = append(names, path.Join(dir, e.Name()))
 		}
-	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s: no *%s file stands in this directory", dir, Suffix)
 	}
 	slices.Sort(names)
 	return names, nil

@@ -29,14 +29,20 @@ const (
 
 func (p *parser) scanAll() {
 	for _, name := range p.files {
-		src := p.config.Sources[name]
-		if d, ok := notText(name, src); ok {
-			p.add(d)
-			continue
-		}
-		tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-		p.add(scan(tokens)...)
+		p.scanFile(name, p.config.Sources[name])
 	}
+	for _, name := range p.tests {
+		p.scanFile(name, p.opts.Tests[name])
+	}
+}
+
+func (p *parser) scanFile(name string, src []byte) {
+	if d, ok := notText(name, src); ok {
+		p.add(d)
+		return
+	}
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	p.add(scan(tokens)...)
 }
 
 // level is what is open: a bracket, a template or an interpolation.

@@ -11,12 +11,21 @@ import (
 
 func (p *parser) parseAll() {
 	for _, name := range p.files {
-		f, diags := hclsyntax.ParseConfig(p.config.Sources[name], name, hcl.InitialPos)
-		p.add(syntaxFindings(diags)...)
-		if body, ok := f.Body.(*hclsyntax.Body); ok {
-			p.parsed = append(p.parsed, body)
-		}
+		p.parsed = append(p.parsed, p.parseFile(name, p.config.Sources[name])...)
 	}
+	for _, name := range p.tests {
+		p.asked = append(p.asked, p.parseFile(name, p.opts.Tests[name])...)
+	}
+}
+
+// parseFile is the body of a file, if it has one.
+func (p *parser) parseFile(name string, src []byte) []*hclsyntax.Body {
+	f, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	p.add(syntaxFindings(diags)...)
+	if body, ok := f.Body.(*hclsyntax.Body); ok {
+		return []*hclsyntax.Body{body}
+	}
+	return nil
 }
 
 // syntaxFindings are HCL's diagnostics in our words. Of several on one line the
