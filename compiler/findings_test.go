@@ -226,6 +226,11 @@ var elsewhere = map[string]string{
 	"too-many-rules":    "TestLimits",
 	"too-many-findings": "TestFindingsAreBounded",
 	"path-not-utf8":     "TestPathNotUTF8: lang refuses such text before",
+
+	"connect-malformed":    "TestFindingsInTests",
+	"test-without-policy":  "TestFindingsInTests",
+	"unknown-policy":       "TestFindingsInTests",
+	"binding-inadmissible": "TestFindingsInTests",
 }
 
 // TestEveryCodeHasARow reads the codes out of the source.
