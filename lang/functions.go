@@ -42,6 +42,10 @@ var later = []string{"enum", "path", "text", "secret"}
 // call prepares a call: its function is known, its arguments are ready.
 func (w *preparer) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	for i := range e.Args {
+		if name, bare := w.bareField(e, i); bare {
+			w.fault(fieldUnquoted(at(e.Args[i].Range()), e.Name, name))
+			continue
+		}
 		e.Args[i] = w.expr(e.Args[i])
 	}
 	f, ok := functions[e.Name]
@@ -54,6 +58,18 @@ func (w *preparer) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 		w.fault(notConstant(at(e.Range())))
 	}
 	return &call{FunctionCallExpr: e, p: w.p, function: f}
+}
+
+// formNames are the functions whose first argument names a field.
+var formNames = []string{"identifier", "integer", "rest", "enum", "path", "text"}
+
+// bareField is the name of the field that a form is given without quotes.
+func (w *preparer) bareField(e *hclsyntax.FunctionCallExpr, argument int) (string, bool) {
+	if argument > 0 || !slices.Contains(formNames, e.Name) {
+		return "", false
+	}
+	name := hcl.ExprAsKeyword(e.Args[0])
+	return name, name != "" && !slices.Contains(w.scope, name)
 }
 
 // call is a function call that is evaluated here, not by HCL.
@@ -158,6 +174,15 @@ func (c *call) wrongArgument(i int, v cty.Value) diag.Diagnostic {
 	return wrongType(c.argument(i), fmt.Sprintf("argument %d of %s", i+1, c.Name), paramWords[c.param(i)], v)
 }
 
+func fieldUnquoted(r diag.Range, form, name string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "unknown-name",
+		At:      r,
+		Message: fmt.Sprintf("%s gives its field the name %s without quotes", form, short(name)),
+		Help:    fmt.Sprintf("write %s(%s), in quotes", form, quoted(name)),
+	}
+}
+
 func slotInFunction(r diag.Range, name string) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    "slot-in-function",
@@ -172,8 +197,18 @@ func unknownFunction(r diag.Range, name string) diag.Diagnostic {
 		Code:    "unknown-function",
 		At:      r,
 		Message: fmt.Sprintf("there is no function %s", quoted(name)),
-		Help:    DidYouMean(name, append(known(functions), later...)),
+		Help:    helpForFunction(name),
 	}
+}
+
+func helpForFunction(name string) string {
+	switch name {
+	case "file", "fileset", "templatefile", "abspath", "pathexpand", "env", "getenv", "timestamp", "uuid":
+		return "remove it: no function reads a file, the environment or the clock; give what it would say by --var"
+	case "format", "formatlist":
+		return `put values into a string, as in "${workspace}/${var.name}"`
+	}
+	return DidYouMean(name, append(known(functions), later...))
 }
 
 func wrongCount(r diag.Range, name string, f function, n int) diag.Diagnostic {

@@ -154,7 +154,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"read", "write", "deny", "execute", "workspace", "home", "tmp"}
 	for _, tt := range []struct{ given, want string }{
 		{"reed", "read"}, {"rea", "read"}, {"raed", "read"}, {"hom", "home"}, {"worskpace", "workspace"}, {"excute", "execute"},
-		{"READ", ""}, {"x", ""}, {"", ""}, {"something", ""}, {"tm", "tmp"}, {"wrote", "write"},
+		{"READ", "read"}, {"exec", "execute"}, {"cwd", "workspace"}, {"exe", "execute"}, {"x", ""}, {"", ""}, {"something", ""}, {"tm", "tmp"}, {"wrote", "write"},
 	} {
 		if got := nearest(tt.given, names); got != tt.want {
 			t.Errorf("nearest(%q) = %q, want %q", tt.given, got, tt.want)

@@ -106,6 +106,10 @@ func (b *block) extends() []Extend {
 		return nil
 	}
 	tuple, ok := a.Expr.(*hclsyntax.TupleConsExpr)
+	if name, bare := b.bareTemplate(a.Expr); bare || isTemplate(a.Expr) {
+		b.p.add(extendsNoList(at(a.Expr.Range()), name))
+		return nil
+	}
 	if !ok {
 		out := []Extend{}
 		for _, s := range b.strs("extends") {
@@ -121,6 +125,10 @@ func (b *block) extends() []Extend {
 				continue
 			}
 		}
+		if name, bare := b.bareTemplate(e); bare {
+			b.p.add(templateUnquoted(at(e.Range()), name))
+			continue
+		}
 		v, ok := b.p.evaluate(e, elsewhere)
 		if !ok {
 			continue
@@ -130,6 +138,17 @@ func (b *block) extends() []Extend {
 		}
 	}
 	return out
+}
+
+// bareTemplate is the name of a template that stands without quotes: base, or
+// std/base, which HCL takes for a division.
+func (b *block) bareTemplate(e hclsyntax.Expression) (string, bool) {
+	if division, ok := e.(*hclsyntax.BinaryOpExpr); ok && division.Op == hclsyntax.OpDivide {
+		left, right := hcl.ExprAsKeyword(division.LHS), hcl.ExprAsKeyword(division.RHS)
+		return left + "/" + right, left != "" && right != ""
+	}
+	name := hcl.ExprAsKeyword(e)
+	return name, name != "" && !slices.Contains(roots, name)
 }
 
 func (b *block) decodeFilesystem(out *Body) {
@@ -228,6 +247,38 @@ func (b *block) decodeWaives(out *Body) {
 		}
 		out.Waives = append(out.Waives, waive)
 	}
+}
+
+// isTemplate reports whether e is template.NAME.
+func isTemplate(e hclsyntax.Expression) bool {
+	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
+	return ok && t.Traversal.RootName() == "template" && len(t.Traversal) == 2
+}
+
+func extendsNoList(r diag.Range, name string) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Code:    "wrong-type",
+		At:      r,
+		Message: "extends is a template, not a list of templates",
+		Help:    "write it as a list: extends = [template.NAME]",
+	}
+	if name != "" {
+		d.Help = fmt.Sprintf("write it as a list: extends = [%s], or [template.NAME] for a template of this configuration", quoted(name))
+	}
+	return d
+}
+
+func templateUnquoted(r diag.Range, name string) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Code:    "unknown-name",
+		At:      r,
+		Message: fmt.Sprintf("the template %s stands without quotes", short(name)),
+		Help:    fmt.Sprintf("write %s, in quotes", quoted(name)),
+	}
+	if !strings.Contains(name, "/") {
+		d.Help = fmt.Sprintf("write template.%s for a template of this configuration; those of obspc stand in quotes, as in %q", short(name), "std/base")
+	}
+	return d
 }
 
 func noPolicy(r diag.Range, templates int) diag.Diagnostic {

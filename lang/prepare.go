@@ -188,6 +188,10 @@ func (w *preparer) name(e *hclsyntax.ScopeTraversalExpr) {
 		return
 	}
 	r := at(e.SrcRange)
+	if w.where == constant && slices.Contains(slotNames, root) {
+		w.fault(slotInVariable(r, root))
+		return
+	}
 	if w.where == constant {
 		w.fault(notConstant(r))
 		return
@@ -251,8 +255,15 @@ func unknownName(r diag.Range, name string, candidates []string) diag.Diagnostic
 		Code:    "unknown-name",
 		At:      r,
 		Message: fmt.Sprintf("nothing is called %s here", short(name)),
-		Help:    DidYouMean(name, candidates),
+		Help:    helpForName(name, candidates),
 	}
+}
+
+func helpForName(name string, candidates []string) string {
+	if nearest(name, candidates) != "" || len(candidates) > 12 {
+		return DidYouMean(name, candidates)
+	}
+	return fmt.Sprintf("write %s, in quotes, if text is meant; %s", quoted(name), DidYouMean(name, candidates))
 }
 
 func noMember(r diag.Range, root string) diag.Diagnostic {
@@ -294,6 +305,15 @@ func reservedName(r diag.Range, name string) diag.Diagnostic {
 		At:      r,
 		Message: fmt.Sprintf("a for expression calls its element %s, which already means something", short(name)),
 		Help:    "choose another name",
+	}
+}
+
+func slotInVariable(r diag.Range, slot string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "not-constant",
+		At:      r,
+		Message: fmt.Sprintf("the value of a variable holds the slot %s, and slots are known only when the command runs", slot),
+		Help:    fmt.Sprintf(`put the slot where the variable is used, as in "${%s}/${var.NAME}", or use locals`, slot),
 	}
 }
 

@@ -6,17 +6,46 @@ import (
 	"strings"
 )
 
-// nearest is the candidate that a reader would take given for a slip of, or "".
-// Ties go to the first in alphabetical order, so the answer never depends on the
-// order of a map.
+// synonyms are words that other tools, or habit, use for a word of ours. Of
+// several the first that may stand there is meant.
+var synonyms = map[string][]string{
+	"exec": {"execute", "executable"}, "exe": {"executable", "execute"}, "executable": {"execute"}, "executables": {"execute", "executable"},
+	"execute": {"executable"}, "program": {"executable", "execute"}, "programs": {"execute", "executables"}, "binary": {"executable"},
+	"bin": {"execute", "executable"}, "run": {"command", "execute", "executable"}, "cmd": {"command", "executable"}, "commands": {"command"},
+	"env": {"environment"}, "envs": {"environment"}, "vars": {"variable", "environment"}, "args": {"arguments"}, "argv": {"arguments"},
+	"params": {"arguments"}, "fs": {"filesystem"}, "file": {"filesystem"}, "files": {"filesystem"}, "net": {"network"},
+	"ro": {"read"}, "readonly": {"read"}, "read_only": {"read"}, "rw": {"write"}, "writable": {"write"}, "readwrite": {"write"}, "read_write": {"write"},
+	"hide": {"deny"}, "block": {"deny"}, "forbid": {"deny"}, "mask": {"deny"}, "exclude": {"deny"},
+	"hostname": {"host"}, "domain": {"host"}, "url": {"host"}, "ip": {"address"}, "addr": {"address"},
+	"include": {"extends"}, "includes": {"extends"}, "import": {"extends"}, "imports": {"extends"}, "inherit": {"extends"}, "inherits": {"extends"},
+	"uses": {"extends"}, "os": {"targets"}, "platform": {"targets"}, "platforms": {"targets"}, "desc": {"description"},
+	"linux": {"bwrap"}, "bubblewrap": {"bwrap"}, "macos": {"seatbelt"}, "mac": {"seatbelt"}, "osx": {"seatbelt"}, "darwin": {"seatbelt"},
+	"sandbox-exec": {"seatbelt"}, "sbpl": {"seatbelt"},
+	"base": {"std/base"}, "std": {"std/base"}, "standard": {"std/base"}, "stdlib": {"std/base"},
+	"hash": {"sha256"}, "digest": {"sha256"}, "checksum": {"sha256"}, "sha": {"sha256"}, "why": {"reason"}, "justification": {"reason"},
+	"min": {"minimum"}, "max": {"maximum"}, "sockets": {"unix"}, "nofile": {"open_files"}, "cpu": {"cpu_time"}, "time": {"timeout"},
+	"cwd": {"workspace"}, "pwd": {"workspace"}, "workdir": {"workspace"}, "project": {"workspace"}, "tmpdir": {"tmp"}, "temp": {"tmp"},
+	"int": {"integer"}, "number": {"integer", "tonumber"}, "bool": {"boolean", "tobool"},
+	"trim": {"trimspace"}, "append": {"concat"}, "count": {"length"}, "size": {"length"},
+}
+
+// nearest is the candidate that a reader would take given for a slip of, or for
+// another word for, or "". Case does not count. Ties go to the first in
+// alphabetical order, so the answer never depends on the order of a map.
 func nearest(given string, candidates []string) string {
+	given = strings.ToLower(given)
+	for _, c := range synonyms[given] {
+		if slices.Contains(candidates, c) {
+			return c
+		}
+	}
 	limit := min(2, max(1, len(given)/3))
 	best, name := limit+1, ""
 	for _, c := range slices.Sorted(slices.Values(candidates)) {
 		if abs(len(c)-len(given)) > limit {
 			continue
 		}
-		if d := distance(given, c); d < best {
+		if d := distance(given, strings.ToLower(c)); d < best {
 			best, name = d, c
 		}
 	}
@@ -24,7 +53,7 @@ func nearest(given string, candidates []string) string {
 }
 
 // DidYouMean is a line of help for a name that stands for nothing: the candidate
-// that it is a slip of, or all of them if they are few. Package compiler words
+// that it is a slip of or another word for, or all of them if they are few. Package compiler words
 // its suggestions with it too, so that both read alike.
 func DidYouMean(given string, candidates []string) string {
 	if n := nearest(given, candidates); n != "" {

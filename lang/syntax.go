@@ -92,6 +92,10 @@ var syntaxWords = map[string]words{
 // syntax is a refusal of HCL's parser, with its range.
 func syntax(d *hcl.Diagnostic) diag.Diagnostic {
 	w, ok := syntaxWords[d.Summary]
+	if d.Summary == "Invalid single-argument block definition" && d.Subject.Start.Line != d.Subject.End.Line {
+		// The subject is the end of a line, and no other attribute.
+		w = words{"a block begins with an attribute on its own line and goes on below it", "begin a new line after the {, or put } behind the attribute"}
+	}
 	if !ok {
 		w = words{strings.ToLower(d.Summary[:1]) + d.Summary[1:], "see docs/language.md for what may stand here"}
 	}

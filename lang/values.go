@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -72,7 +73,7 @@ func (p *parser) computed(e hclsyntax.Expression, where place, what string) []it
 	}
 	r := at(e.Range())
 	if _, ok := convertTo(v, list); !ok {
-		p.add(wrongType(r, what, "a list", v))
+		p.add(p.notList(r, what, v))
 		return nil
 	}
 	if v.IsMarked() {
@@ -84,6 +85,26 @@ func (p *parser) computed(e hclsyntax.Expression, where place, what string) []it
 		out = append(out, item{element, r})
 	}
 	return p.counted(out, r)
+}
+
+// notList reports a value where a list stands, and shows it as one.
+func (p *parser) notList(r diag.Range, what string, v cty.Value) diag.Diagnostic {
+	d := wrongType(r, what, "a list", v)
+	plain, _ := v.Unmark()
+	source := p.config.Sources[r.File]
+	if plain.IsNull() || plain.Type() != cty.String && plain.Type() != cty.Number || r.End.Byte > len(source) {
+		return d
+	}
+	const most = 80
+	text := string(source[r.Start.Byte:r.End.Byte])
+	if len(text) > most || strings.Contains(text, "\n") {
+		return d
+	}
+	d.Help = fmt.Sprintf("write it as a list: [%s]", text)
+	if hclsyntax.ValidIdentifier(what) {
+		d.Help = fmt.Sprintf("write it as a list: %s = [%s]", what, text)
+	}
+	return d
 }
 
 // counted drops a list once the configuration has too many elements.
@@ -141,7 +162,15 @@ func (b *block) strs(name string) []String {
 
 // choice is an attribute that is one of a few words.
 func (b *block) choice(name string, words ...string) String {
-	s := b.str(name)
+	it, ok := b.item(name, elsewhere)
+	if !ok {
+		return String{}
+	}
+	if plain, _ := it.value.Unmark(); plain.IsNull() || plain.Type() != cty.String {
+		b.p.add(notOneOf(it, name, words))
+		return String{}
+	}
+	s, _ := b.p.str(it, name)
 	if s.Range.IsZero() || slices.Contains(words, s.Value) {
 		return s
 	}
@@ -293,12 +322,32 @@ func fieldMisplaced(r diag.Range, f Field, what string) diag.Diagnostic {
 }
 
 func unknownValue(s String, name string, words []string) diag.Diagnostic {
-	return diag.Diagnostic{
+	d := diag.Diagnostic{
 		Code:    "unknown-value",
 		At:      s.Range,
 		Message: fmt.Sprintf("%s cannot be %s", name, quoted(s.Value)),
-		Help:    DidYouMean(s.Value, words),
+		Help:    "write " + oneOf(words),
 	}
+	if n := nearest(s.Value, words); n != "" {
+		d.Help = fmt.Sprintf("write %q", n)
+	}
+	return d
+}
+
+// notOneOf reports a value of another type where one of a few words stands.
+func notOneOf(it item, name string, words []string) diag.Diagnostic {
+	d := wrongType(it.at, name, "a string", it.value)
+	d.Help = "write " + oneOf(words)
+	return d
+}
+
+// oneOf is a choice of strings as they are written.
+func oneOf(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
+	}
+	return strings.Join(quoted, " or ")
 }
 
 func missingAttribute(r diag.Range, kind, name, help string) diag.Diagnostic {

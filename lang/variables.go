@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -182,6 +183,10 @@ func (p *parser) given(name, text string, ty cty.Type) (cty.Value, bool) {
 		p.add(variableNotText(r, name))
 		return cty.NilVal, false
 	}
+	if slot, ok := slotText(text); ok {
+		p.add(variableSlot(r, name, slot))
+		return cty.NilVal, false
+	}
 	if ty == cty.String || ty == cty.NilType {
 		return cty.StringVal(text), true
 	}
@@ -191,7 +196,7 @@ func (p *parser) given(name, text string, ty cty.Type) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	e, diags := hclsyntax.ParseExpression([]byte(text), r.File, hcl.InitialPos)
-	if diags.HasErrors() {
+	if diags.HasErrors() || computes(e) {
 		p.add(variableText(r, name, text, ty))
 		return cty.NilVal, false
 	}
@@ -204,6 +209,28 @@ func (p *parser) given(name, text string, ty cty.Type) (cty.Value, bool) {
 		p.add(variableText(r, name, text, ty))
 	}
 	return v, ok
+}
+
+// computes reports whether an expression names or calls something: in --var it is
+// text without its quotes.
+func computes(e hclsyntax.Expression) bool {
+	calls := false
+	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
+		_, call := n.(*hclsyntax.FunctionCallExpr)
+		calls = calls || call
+		return nil
+	})
+	return calls || len(e.Variables()) > 0
+}
+
+// slotText is the slot that text writes down, as if it were in a policy.
+func slotText(text string) (string, bool) {
+	for _, slot := range slotNames {
+		if before, _, ok := strings.Cut(text, "${"+slot+"}"); ok && !strings.HasSuffix(before, "$") {
+			return slot, true
+		}
+	}
+	return "", false
 }
 
 // rendered is a value as JSON.
@@ -270,6 +297,35 @@ func plural(ty cty.Type) string {
 	return "maps"
 }
 
+// listText is text as a list in a file where it is plainly meant as one: words
+// between commas. Otherwise it is an example.
+func listText(text string, element cty.Type) string {
+	const most = 80
+	if text == "" || len(text) > most || strings.ContainsAny(text, "\"'\\[](){}$%\n") || element != cty.String {
+		switch element {
+		case cty.Number:
+			return "[1, 2]"
+		case cty.Bool:
+			return "[true, false]"
+		}
+		return `["a", "b"]`
+	}
+	var words []string
+	for word := range strings.SplitSeq(text, ",") {
+		words = append(words, strconv.Quote(strings.TrimSpace(word)))
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+func variableSlot(r diag.Range, name, slot string) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "slot-in-variable",
+		At:      r,
+		Message: fmt.Sprintf("the value of variable %s holds the text ${%s}, and a --var holds no slots", quoted(name), slot),
+		Help:    fmt.Sprintf(`put the slot in the policy, as in "${%s}/${var.%s}", and give only the rest`, slot, short(name)),
+	}
+}
+
 func unknownVariable(name string, declared []string) diag.Diagnostic {
 	d := diag.Diagnostic{
 		Code:    "unknown-variable",
@@ -319,7 +375,7 @@ func variableText(r diag.Range, name, text string, ty cty.Type) diag.Diagnostic 
 	}
 	switch {
 	case ty.IsListType():
-		d.Help = fmt.Sprintf("write it as in a file: --var '%s=[\"a\", \"b\"]'", name)
+		d.Help = fmt.Sprintf("write it as in a file: --var '%s=%s'", name, listText(text, ty.ElementType()))
 	case ty.IsMapType():
 		d.Help = fmt.Sprintf("write it as in a file: --var '%s={a = \"b\"}'", name)
 	}

@@ -40,8 +40,15 @@ func TestVariables(t *testing.T) {
 		{"given number as text", "type = number", `v="3"`, "wrong-type", ""},
 		{"given text for a number", "type = number", "v=x y", "wrong-type", ""},
 		{"given nothing for a number", "type = number", "v=", "wrong-type", ""},
-		{"given text for a list", "type = list(string)", "v=a", "not-constant", ""},
-		{"given a call", "type = number", "v=length([])", "not-constant", ""},
+		{"given text for a list", "type = list(string)", "v=a", "wrong-type", ""},
+		{"given a name in a list", "type = list(string)", `v=["a", b]`, "wrong-type", ""},
+		{"given a word for a bool", "type = bool", "v=yes", "wrong-type", ""},
+		{"given a for expression", "type = list(string)", `v=[for x in ["a"] : x]`, "", `["a"]`},
+		{"given a slot", "type = string", "v=${workspace}/a", "slot-in-variable", ""},
+		{"given a slot in a list", "type = list(string)", `v=["${home}/a"]`, "slot-in-variable", ""},
+		{"given the text of a slot, escaped", "type = list(string)", `v=["$${home}/a"]`, "", `["${home}/a"]`},
+		{"given a dollar sign", "type = string", "v=$workspace", "", `"$workspace"`},
+		{"given a call", "type = number", "v=length([])", "wrong-type", ""},
 		{"given depth", "type = list(string)", "v=" + strings.Repeat("[", 100_000), "nesting-too-deep", ""},
 		{"given exponent", "type = number", "v=1e100000000", "number-too-large", ""},
 		{"given NUL", "type = string", "v=\x00workspace\x00", "control-character", ""},
@@ -73,6 +80,23 @@ func TestUnknownVariable(t *testing.T) {
 	_, diags := Parse(Sources{"p": []byte("variable \"bank_host\" {\ndefault = \"\"\n}\n" + smallest)}, Options{Vars: map[string]string{"bankhost": "x"}})
 	if len(diags) != 1 || diags[0].Help != "did you mean bank_host?" || diags[0].At.String() != "--var bankhost" {
 		t.Errorf("Parse with --var bankhost finds %v, help %q", diags, diags[0].Help)
+	}
+}
+
+// TestListsGivenAsWords: the help shows the value at hand as a list.
+func TestListsGivenAsWords(t *testing.T) {
+	for _, tt := range []struct{ element, given, want string }{
+		{"string", "cat", `--var 'v=["cat"]'`},
+		{"string", "cat, ls", `--var 'v=["cat", "ls"]'`},
+		{"string", `"cat"`, `--var 'v=["a", "b"]'`},
+		{"string", "it's", `--var 'v=["a", "b"]'`},
+		{"number", "1,2", `--var 'v=[1, 2]'`},
+	} {
+		src := "variable \"v\" {\ntype = list(" + tt.element + ")\n}\n" + smallest
+		_, diags := Parse(Sources{"p": []byte(src)}, Options{Vars: map[string]string{"v": tt.given}})
+		if len(diags) != 1 || diags[0].Code != "wrong-type" || !strings.HasSuffix(diags[0].Help, tt.want) {
+			t.Errorf("Parse with v=%s finds %v, help %q, want wrong-type and %s", tt.given, diags, diags[0].Help, tt.want)
+		}
 	}
 }
 
