@@ -75,6 +75,7 @@ var directions = []direction{
 	{"compiler/ir", []string{"compiler/canon"}, "the meaning must not depend on how it is written or enforced"},
 	{"compiler", []string{"lang", "compiler/ir", "compiler/canon"}, "the compiler knows no target"},
 	{"targets/seatbelt", []string{"targets/seatbelt/operations", "compiler/ir", "compiler/canon"}, "targets never import each other; the emitter of profiles never sees their reader"},
+	{"targets/seatbelt/sbpl/scheme", nil, "reading Scheme knows nothing of profiles"},
 	{"targets/seatbelt/operations", nil, "the names of Seatbelt's operations are data"},
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
 	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
