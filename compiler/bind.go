@@ -124,6 +124,9 @@ func unknownTemplate(e lang.Extend, known []string) diag.Diagnostic {
 	if e.Embedded && strings.HasPrefix(e.Name.Value, "template.") {
 		help = "write " + e.Name.Value + " without quotes"
 	}
+	if std := "std/" + e.Name.Value; slices.Contains(known, std) && !slices.Contains(known, "template."+e.Name.Value) {
+		help = fmt.Sprintf("write %q, in quotes", std)
+	}
 	return diag.Diagnostic{
 		Code:    "unknown-template",
 		At:      e.Name.Range,

@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"fmt"
+
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
 )
@@ -128,11 +130,15 @@ func has(targets []ir.Target, t ir.Target) bool {
 
 // tmpOverlap reports a path of the host that no run on Linux could see.
 func tmpOverlap(s, tmp *statement) diag.Diagnostic {
-	return diag.Diagnostic{
+	d := diag.Diagnostic{
 		Code:    "tmp-overlap",
 		At:      s.at,
 		Message: "on Linux the tmp slot lies at /tmp and hides " + s.key.path.String(),
 		Help:    "name another directory, or leave tmp out",
 		Related: []diag.Related{{At: tmp.at, Message: "tmp is written here"}},
 	}
+	if tmp.body != s.body {
+		d.Help = fmt.Sprintf("name another directory: %s writes tmp", tmp.body.name)
+	}
+	return d
 }

@@ -18,17 +18,17 @@ var proc = ir.MustPath("/proc")
 func files(c *compilation) {
 	for _, b := range c.bodies {
 		fs := b.source.Filesystem
-		c.level(b, "write", ir.Write, fs.Write)
-		c.level(b, "read", ir.Read, fs.Read)
-		c.level(b, "deny", ir.Deny, fs.Deny)
+		c.level(b, writeList, ir.Write, fs.Write)
+		c.level(b, readList, ir.Read, fs.Read)
+		c.level(b, denyList, ir.Deny, fs.Deny)
 		c.execute(b, fs.Execute)
 	}
 }
 
 // level states the rules of one list.
-func (c *compilation) level(b *body, list string, level ir.Level, paths []lang.Path) {
+func (c *compilation) level(b *body, in list, level ir.Level, paths []lang.Path) {
 	for i, p := range paths {
-		at, fault := place(p.Text)
+		at, fault := placeIn(p.Text, in)
 		switch {
 		case fault != nil:
 			c.lose(b, *fault)
@@ -45,22 +45,24 @@ func (c *compilation) level(b *body, list string, level ir.Level, paths []lang.P
 		// What is wrong with these is not their place: they count in what is asked of
 		// the others.
 		case p.Modifier == lang.Only && level != ir.Read:
-			c.find(b, onlyLevel(list, p))
+			c.find(b, onlyLevel(in, p))
 		case p.Modifier == lang.Optional && level == ir.Deny:
 			c.find(b, optionalDeny(p))
+		case level == ir.Read && at == ir.Path{} && p.Modifier != lang.Only:
+			c.find(b, readEverything(p))
 		}
 		r := ir.FileRule{Path: at, Level: level, Only: p.Modifier == lang.Only, Optional: p.Modifier == lang.Optional}
 		if at.Root() == ir.Tmp {
 			r.Backing, r.Size = ir.TmpFS, DefaultTmpSize
 		}
-		b.add(key{kind: fileKind, path: at}, r, fmt.Sprintf("filesystem.%s[%d]", list, i), p.Range)
+		b.add(key{kind: fileKind, path: at}, r, fmt.Sprintf("filesystem.%s[%d]", in, i), p.Range)
 	}
 }
 
 // execute states the rules of the execute list.
 func (c *compilation) execute(b *body, paths []lang.Path) {
 	for i, p := range paths {
-		at, fault := place(p.Text)
+		at, fault := placeIn(p.Text, executeList)
 		switch {
 		case fault != nil:
 			c.lose(b, *fault)
@@ -75,13 +77,17 @@ func (c *compilation) execute(b *body, paths []lang.Path) {
 
 // onlyLevel reports only() where one node without what lies below it has no
 // meaning that every system keeps.
-func onlyLevel(list string, p lang.Path) diag.Diagnostic {
-	return diag.Diagnostic{
+func onlyLevel(in list, p lang.Path) diag.Diagnostic {
+	d := diag.Diagnostic{
 		Code:    "only-level",
 		At:      p.Range,
-		Message: fmt.Sprintf("only() stands in %s; it belongs into read and execute", list),
-		Help:    fmt.Sprintf("write %s, which covers everything below it too", shown(p.Text)),
+		Message: fmt.Sprintf("only() stands in %s; it belongs into read and execute", in),
+		Help:    fmt.Sprintf("for a file write %s; of a directory that would be all that lies below it", shown(p.Text)),
 	}
+	if in == denyList {
+		d.Help = fmt.Sprintf("write %s, and read = [...] for what below it may be read all the same", shown(p.Text))
+	}
+	return d
 }
 
 // optionalDeny reports a protection that would vanish when its path is missing.
@@ -90,7 +96,7 @@ func optionalDeny(p lang.Path) diag.Diagnostic {
 		Code:    "optional-protection",
 		At:      p.Range,
 		Message: "a deny cannot be optional: optional() may only add access",
-		Help:    fmt.Sprintf("write %s: a deny keeps a missing path missing", shown(p.Text)),
+		Help:    fmt.Sprintf("write %s: a deny holds for a path that is missing as well", shown(p.Text)),
 	}
 }
 
@@ -101,6 +107,18 @@ func pathTooBroad(p lang.Path) diag.Diagnostic {
 		At:      p.Range,
 		Message: "a write of / is a write of the whole machine",
 		Help:    "name the directories that are written, as in write = [workspace]",
+	}
+}
+
+// readEverything warns of a read that leaves out nothing: what a command can read
+// it can carry away as soon as it may write or connect anywhere.
+func readEverything(p lang.Path) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Warning,
+		Code:     "read-everything",
+		At:       p.Range,
+		Message:  "a read of / is a read of everything that the caller may read, secrets included",
+		Help:     "name the directories that are read, or deny every one that must not be",
 	}
 }
 

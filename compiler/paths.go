@@ -11,8 +11,24 @@ import (
 	"github.com/obspc/obspc/lang/diag"
 )
 
+// list is the attribute that a path stands in: what to write instead of a faulty
+// one depends on it.
+type list string
+
+// The lists of a filesystem block, and the programs of commands and endpoints.
+const (
+	readList    list = "read"
+	writeList   list = "write"
+	denyList    list = "deny"
+	executeList list = "execute"
+	programList list = "executable"
+)
+
 // place is the one path that t means, or what is wrong with it.
-func place(t lang.Text) (ir.Path, *diag.Diagnostic) {
+func place(t lang.Text) (ir.Path, *diag.Diagnostic) { return placeIn(t, readList) }
+
+// placeIn is place for a path that stands in the list.
+func placeIn(t lang.Text, in list) (ir.Path, *diag.Diagnostic) {
 	root, rest, slot := ir.Host, "", ""
 	for i, part := range t.Parts {
 		switch part.Kind {
@@ -34,14 +50,20 @@ func place(t lang.Text) (ir.Path, *diag.Diagnostic) {
 		return ir.Path{}, slotGlued(t, slot, rest)
 	}
 	p, err := ir.NewPath(root, rest)
-	if err != nil {
+	wildcard := strings.IndexAny(rest, wildcards)
+	switch {
+	case errors.Is(err, ir.ErrNotAbsolute) && (wildcard < 0 || strings.HasPrefix(rest, "$")):
+		return ir.Path{}, pathNotAbsolute(t, rest, in)
+	case err != nil && !errors.Is(err, ir.ErrNotAbsolute):
 		return ir.Path{}, pathFault(t, root, rest, err)
-	}
-	if i := strings.IndexAny(rest, "*?[{"); i >= 0 {
-		return ir.Path{}, pathWildcard(t, rest[i:i+1], rest[:i], root)
+	case wildcard >= 0:
+		return ir.Path{}, pathWildcard(t, rest[wildcard:wildcard+1], rest[:wildcard], root, in)
 	}
 	return p, nil
 }
+
+// wildcards are the signs of a pattern (glob(7)).
+const wildcards = "*?[{"
 
 // slotRoot is the root of a slot that lang lets stand.
 func slotRoot(name string) ir.Root {
@@ -88,7 +110,7 @@ func (c *compilation) program(b *body, p lang.Path) (ir.Path, bool) {
 		c.find(b, programModifier(p))
 		return ir.Path{}, false
 	}
-	at, fault := place(p.Text)
+	at, fault := placeIn(p.Text, programList)
 	if fault != nil {
 		c.find(b, *fault)
 		return ir.Path{}, false
@@ -99,8 +121,6 @@ func (c *compilation) program(b *body, p lang.Path) (ir.Path, bool) {
 // pathFault gives the words for what ir.NewPath found.
 func pathFault(t lang.Text, root ir.Root, rest string, err error) *diag.Diagnostic {
 	switch {
-	case errors.Is(err, ir.ErrNotAbsolute):
-		return pathNotAbsolute(t, rest)
 	case errors.Is(err, ir.ErrDotDot):
 		return pathDotDot(t, root, rest)
 	case errors.Is(err, ir.ErrControlCharacter):
@@ -112,20 +132,6 @@ func pathFault(t lang.Text, root ir.Root, rest string, err error) *diag.Diagnost
 	}
 	diag.Bug("path %q: %v", rest, err)
 	return nil
-}
-
-// pathNotAbsolute reports a path whose meaning depends on where obspc is run.
-func pathNotAbsolute(t lang.Text, rest string) *diag.Diagnostic {
-	d := &diag.Diagnostic{
-		Code:    "path-not-absolute",
-		At:      t.Range,
-		Message: fmt.Sprintf("path %s is not absolute", shown(t)),
-		Help:    fmt.Sprintf(`start from a known root, as in "${workspace}/%s"`, strings.TrimPrefix(rest, "./")),
-	}
-	if rest == "" {
-		d.Message, d.Help = "a path is empty", "name a directory or a file from a known root, as in \"${workspace}/build\""
-	}
-	return d
 }
 
 // pathDotDot reports a ".." and says what the path would be without it.
@@ -192,10 +198,18 @@ func pathTilde(t lang.Text, rest string) *diag.Diagnostic {
 	}
 }
 
-// pathWildcard reports a pattern where a path is meant literally.
-func pathWildcard(t lang.Text, sign, before string, root ir.Root) *diag.Diagnostic {
+// pathWildcard reports a pattern where a path is meant literally. Naming the
+// directory instead is harmless for what may be read; a deny would take too much
+// away, and an execute give too much.
+func pathWildcard(t lang.Text, sign, before string, root ir.Root, in list) *diag.Diagnostic {
 	help := "name the directory: a rule covers everything below it"
-	if i := strings.LastIndexByte(before, '/'); i > 0 || root != ir.Host {
+	i := strings.LastIndexByte(before, '/')
+	switch {
+	case in == programList:
+		help = "name the one program, by its full path"
+	case in == denyList, in == executeList:
+		help = "list each path, or make the list with a for expression"
+	case root != ir.Host || i > 0 && before[0] == '/':
 		help = fmt.Sprintf("name the directory, as in %q: a rule covers everything below it", spelt(root, before[:max(i, 0)]))
 	}
 	return &diag.Diagnostic{

@@ -47,7 +47,7 @@ func optionalCarveOut(s *statement, around *ir.FileRule, at diag.Range) diag.Dia
 		Code:    "optional-protection",
 		At:      s.at,
 		Message: fmt.Sprintf("an optional read of %s inside a write protects it only while it is there", s.key.path),
-		Help:    fmt.Sprintf("write %q, which keeps a missing path missing, or deny it", s.key.path),
+		Help:    fmt.Sprintf("write %q: if it is missing, an empty file holds its place while the command runs", s.key.path),
 		Related: []diag.Related{{At: at, Message: fmt.Sprintf("the write of %s stands here", around.Path)}},
 	}
 }
