@@ -12,8 +12,8 @@ import (
 )
 
 // Compare holds what the policy uses against what its targets answer: absent is
-// an error at each use, tighter a warning at the first, waived a warning at the
-// waiver. at gives a statement's place in the sources. What a target cannot write
+// an error at each use, or a warning at its waiver; tighter is a warning at the
+// first use, or nothing where it is waived. at gives a statement's place in the sources. What a target cannot write
 // down for reasons of its own is an error at the statement as well.
 func Compare(p *ir.Policy, at func(ir.Origin) diag.Range) diag.List {
 	c := comparison{policy: p, at: at, warned: map[ir.Waiver]bool{}}
@@ -21,7 +21,7 @@ func Compare(p *ir.Policy, at func(ir.Origin) diag.Range) diag.List {
 		c.use(use)
 	}
 	for _, w := range p.Waivers {
-		if p.HasTarget(w.Target) && Answers(w.Target, w.Feature).Capability < Exact {
+		if p.HasTarget(w.Target) && Answers(w.Target, w.Feature).Capability < Tighter {
 			c.found.Add(featureWaived(w, at(w.Origin)))
 		}
 	}
@@ -142,16 +142,25 @@ func featureTighter(t ir.Target, use ir.Use, a Answer, at diag.Range) diag.Diagn
 		Severity: diag.Warning,
 		Code:     "feature-tighter",
 		At:       at,
-		Message:  fmt.Sprintf("%s is tighter about%s: %s", t, quoted(use.What), a.Note),
+		Message:  tighterWords(t, use, a),
 		Help:     "nothing to do where programs can live with it; to say so, " + waiverFor(string(t), use.Feature),
 	}
+}
+
+// tighterWords is a note as a sentence about what the policy names.
+func tighterWords(t ir.Target, use ir.Use, a Answer) string {
+	if rest, ok := strings.CutPrefix(a.Note, "it "); ok && use.What != "" {
+		return fmt.Sprintf("%q %s", use.What, rest)
+	}
+	return fmt.Sprintf("%s is tighter about%s: %s", t, quoted(use.What), a.Note)
 }
 
 func waiverFor(target string, f ir.Feature) string {
 	return fmt.Sprintf("add a waive %q block with features = [%q] and a reason", target, f)
 }
 
-// featureWaived reports, at every compile, what somebody accepted.
+// featureWaived reports, at every compile, an absent feature that somebody
+// accepted.
 func featureWaived(w ir.Waiver, at diag.Range) diag.Diagnostic {
 	return diag.Diagnostic{
 		Severity: diag.Warning,

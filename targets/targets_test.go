@@ -118,6 +118,8 @@ func TestCompare(t *testing.T) {
 		{"only inside a write", []string{"write /d", "only read /d/x"}, nil, "p/only read /d/x feature-absent error, p/only read /d/x feature-tighter warning"},
 		{"the same, waived", []string{"write /d", "only read /d/x"}, []func(*ir.Policy){waive(ir.Bwrap, ir.FeatureOnlyCarveOut)},
 			"p/only read /d/x feature-tighter warning, p/waive feature-waived warning"},
+		{"tighter, waived", []string{"write /d", "deny /d/x"}, []func(*ir.Policy){waive(ir.Bwrap, ir.FeatureHeldDirectory)}, ""},
+		{"waived for the other target", []string{"write /d", "deny /d/x"}, []func(*ir.Policy){waive(ir.Seatbelt, ir.FeatureHeldDirectory)}, "p/deny /d/x feature-tighter warning"},
 		{"a hole in a write, once", []string{"write /d", "deny /d/x", "deny /d/y"}, nil, "p/deny /d/x feature-tighter warning"},
 		{"outside ASCII on macOS", []string{"read /d", "deny /d/ü", "deny /d/ö"}, []func(*ir.Policy){both},
 			"p/deny /d/ö feature-absent error, p/deny /d/ö feature-tighter warning, p/deny /d/ü feature-absent error"},
