@@ -108,10 +108,19 @@ func (r *Report) ExitCode() int {
 }
 
 // nothingAskedFor is the verdict on a sound release that nobody vouched for.
-const nothingAskedFor = "unverified: nothing was asked for; in the repository of the sources use --source PATH, elsewhere --pins obspc.pins (make it with obspc pin)"
+const nothingAskedFor = "unverified: nothing was asked for; use --pins obspc.pins (make it with obspc pin)"
 
-// Verdict is the last line of the report.
+// Verdict is the answer on one line, with the first failure.
 func (r *Report) Verdict() string {
+	verdict := r.verdict()
+	if all := r.Failures(); len(all) > 0 && !r.Verified() {
+		verdict += fmt.Sprintf("; first: %s", all[0])
+	}
+	return verdict
+}
+
+// verdict is the last line of a report whose failures stand above it.
+func (r *Report) verdict() string {
 	switch {
 	case r.Verified():
 		return "verified: " + strings.Join(r.Anchors, ", ")
@@ -130,17 +139,20 @@ func (r *Report) Verdict() string {
 	if len(failed) == 0 {
 		return "unverified: not reached: " + strings.Join(open, ", ")
 	}
-	return fmt.Sprintf("unverified: %s failed; first: %s", strings.Join(failed, ", "), r.Failures()[0])
+	return fmt.Sprintf("unverified: %s failed", strings.Join(failed, ", "))
 }
 
-// String is the report for people: a line for each check, its failures below it,
-// the warnings, the verdict.
+// String is the report for people: a line for each check that was asked for or is
+// always made, its failures below it, the warnings, the verdict.
 func (r *Report) String() string {
 	var b strings.Builder
 	if r.Product != "" {
 		fmt.Fprintf(&b, "release %s serial %d, SHA256SUMS %s\n", r.Product, r.Serial, r.Digest)
 	}
 	for _, c := range r.Checks {
+		if c.Outcome == NotAskedFor {
+			continue
+		}
 		fmt.Fprintf(&b, "%-18s %s\n", c.Check, c.Outcome)
 		for _, f := range c.Failures {
 			fmt.Fprintf(&b, "  %s\n", f)
@@ -152,7 +164,7 @@ func (r *Report) String() string {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", plain(w))
 	}
-	b.WriteString(r.Verdict() + "\n")
+	b.WriteString(r.verdict() + "\n")
 	return b.String()
 }
 
@@ -185,7 +197,8 @@ type (
 	}
 )
 
-// JSON is the report for machines, canonical, with the same facts as String.
+// JSON is the report for machines, canonical, with the same facts as String and the
+// checks that were not asked for.
 func (r *Report) JSON() []byte {
 	w := wireReport{
 		Schema: ReportSchema, Source: display(r.Source), Verified: r.Verified(), Product: r.Product, Serial: r.Serial, Digest: r.Digest,

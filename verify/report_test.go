@@ -16,12 +16,8 @@ func TestReportOfAVerifiedRelease(t *testing.T) {
 structure          passed
 checksums          passed
 pins               passed
-signature          not asked for
 serial-and-expiry  passed
-source             not asked for
 artifacts          passed
-rules              not asked for
-golden             not asked for
 verified: pins
 `
 	if got := report.String(); got != want {
@@ -38,7 +34,7 @@ func TestReportOfATamperedRelease(t *testing.T) {
 		"checksums          failed\n  SHA256SUMS: malformed: line ",
 		"pins               failed\n  SHA256SUMS: untrusted: the pins do not accept this release: wanted SHA-256 " + string(trust.Pins.Sums[0]) + ", found " + report.Digest,
 		"artifacts          not reached\n",
-		"unverified: checksums, pins failed; first: SHA256SUMS: malformed: line ",
+		"\nunverified: checksums, pins failed\n",
 	} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, report)

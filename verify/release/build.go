@@ -50,6 +50,9 @@ const (
 // Build makes the files of a release, sorted by name: every artifact,
 // release.json, SHA256SUMS.
 func Build(in Input) ([]File, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
 	m := in.manifest()
 	if m.Created.Nanosecond() != 0 || m.Expires.Nanosecond() != 0 {
 		return nil, fmt.Errorf("created and expires are whole seconds")
@@ -87,6 +90,22 @@ func Build(in Input) ([]File, error) {
 	files = append(files, File{SumsName, sums.Format()})
 	sortFiles(files)
 	return files, nil
+}
+
+// check says what to add to a call that names a product without a serial, or the
+// other way round.
+func (in Input) check() error {
+	switch {
+	case in.Product == LocalProduct:
+		return fmt.Errorf("product %q is what a release without --product is of, for this machine alone; give another name", LocalProduct)
+	case in.Product != "" && in.Serial == 0:
+		return fmt.Errorf("product %q has no serial: add --serial 1, and raise it with every release", in.Product)
+	case in.Product == "" && in.Serial != 0:
+		return fmt.Errorf("serial %d is of no product: add --product NAME, under which consumers pin the release", in.Serial)
+	case in.Product == "":
+		return nil
+	}
+	return CheckProduct(in.Product)
 }
 
 func (in Input) manifest() *Manifest {

@@ -117,17 +117,24 @@ const maxProduct = 63
 // CheckProduct accepts a product's name: lower-case letters, digits and ". _ -"
 // inside, at most 63 bytes.
 func CheckProduct(name string) error {
-	if name == "" {
+	reason := faultOf(name)
+	switch {
+	case name == "":
 		return fmt.Errorf("product has no name")
+	case len(name) > maxProduct:
+		reason = fmt.Sprintf("it has %d bytes", len(name))
+	case name != strings.ToLower(name):
+		reason = "it is not in lower case"
+	case reason == "":
+		return nil
 	}
-	if len(name) > maxProduct {
-		return fmt.Errorf("product name has %d bytes, at most %d are read", len(name), maxProduct)
+	return fmt.Errorf("product %+q: %s; a name has a-z, 0-9 and . _ -, begins with a letter or digit, and has at most %d bytes", cut(name), reason, maxProduct)
+}
+
+// cut is the beginning of a name that may be of any length.
+func cut(name string) string {
+	if len(name) <= MaxName {
+		return name
 	}
-	if name != strings.ToLower(name) {
-		return fmt.Errorf("product %q is not in lower case", name)
-	}
-	if reason := faultOf(name); reason != "" {
-		return fmt.Errorf("product %q: %s", name, reason)
-	}
-	return nil
+	return name[:32] + "…"
 }

@@ -59,9 +59,9 @@ func (p *Pins) admits(m *Manifest, sums Digest, o PinOptions) error {
 	case o.UnsafeLowerSerial:
 		return nil
 	case m.Serial < p.Serial:
-		return fmt.Errorf("serial %d is lower than the pinned %d: a rollback; --unsafe-lower-serial pins it all the same", m.Serial, p.Serial)
+		return fmt.Errorf("serial %d is lower than the pinned %d: a rollback; compile with --serial %d (--unsafe-lower-serial pins the old one all the same)", m.Serial, p.Serial, p.Serial+1)
 	case m.Serial == p.Serial && len(p.Sums) > 0 && !p.Pinned(sums):
-		return fmt.Errorf("serial %d is pinned with another digest; a changed release raises its serial (--unsafe-lower-serial pins it all the same)", m.Serial)
+		return fmt.Errorf("serial %d is pinned with another digest: a changed release has a higher serial; compile with --serial %d (--unsafe-lower-serial pins this one all the same)", m.Serial, m.Serial+1)
 	}
 	return nil
 }

@@ -132,6 +132,9 @@ func (p *Pins) clone() *Pins {
 func ParsePins(data []byte) (*Pins, error) {
 	r := &pinsReader{lineReader: lineReader{file: PinsName}, seen: map[string]int{}, names: nameSet{}}
 	r.pins.comments = map[string][]string{}
+	if first := beginning(data); !isDirective(first) {
+		return nil, SyntaxErrors{noPins(first)}
+	}
 	lines := r.lines(data, MaxPins, 4*MaxFiles)
 	if r.errs != nil {
 		return nil, r.errs
@@ -158,6 +161,37 @@ func ParsePins(data []byte) (*Pins, error) {
 	slices.SortFunc(p.Artifacts, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(p.Revoked)
 	return &p, nil
+}
+
+// beginning is the first line that is neither blank nor a comment.
+func beginning(data []byte) string {
+	for line := range bytes.Lines(data) {
+		if len(bytes.TrimSpace(line)) > 0 && line[0] != '#' {
+			return string(bytes.TrimRight(line, "\n"))
+		}
+	}
+	return ""
+}
+
+// isDirective reports whether a line has a word of pins files at its beginning,
+// whatever else is wrong with it.
+func isDirective(line string) bool {
+	word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+	_, ok := directives[word]
+	return ok
+}
+
+// noPins reports a file of another kind: one fault, not one for each line of it.
+func noPins(first string) *SyntaxError {
+	const most = 24
+	shown := "is empty"
+	switch {
+	case len(first) > most:
+		shown = fmt.Sprintf("begins with %+q…", first[:most])
+	case first != "":
+		shown = fmt.Sprintf("begins with %+q", first)
+	}
+	return &SyntaxError{File: PinsName, Message: "this is no pins file: it " + shown + "; obspc pin writes one"}
 }
 
 type pinsReader struct {

@@ -57,7 +57,11 @@ func TestParsePinsRefuses(t *testing.T) {
 		line int
 		want string
 	}{
-		{"empty", "", 1, "empty"},
+		{"empty", "", 0, "is no pins file: it is empty; obspc pin writes one"},
+		{"comments alone", "# a\n\n", 0, "it is empty"},
+		{"a manifest", `{"artifacts":[{"ir":"00"}]}`, 0, `is no pins file: it begins with "{\"artifacts\":[{\"ir\":\"00\""…; obspc pin writes one`},
+		{"a policy", "# notes\npolicy \"p\" {\n}\n", 0, `begins with "policy \"p\" {"`},
+		{"bytes", "\xff\x00\n", 0, `begins with "\xff\x00"`},
 		{"format last", "product p\nformat 1\n", 1, "first statement"},
 		{"other format", strings.Replace(head, "format 1", "format 2", 1), 1, "this version reads format 1"},
 		{"no product", "format 1\nserial 1\nexpiry none\n", 4, "product is missing"},

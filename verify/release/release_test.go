@@ -94,9 +94,14 @@ func TestBuildRefuses(t *testing.T) {
 		with func(*Input)
 		want string
 	}{
-		{"product without serial", func(in *Input) { in.Serial = 0 }, "serials start at 1"},
-		{"serial without product", func(in *Input) { in.Product = "" }, "serials start at 1"},
-		{"odd product", func(in *Input) { in.Product = "../x" }, "product"},
+		{"product without serial", func(in *Input) { in.Serial = 0 }, "add --serial 1"},
+		{"serial without product", func(in *Input) { in.Product = "" }, "add --product NAME"},
+		{"odd product", func(in *Input) { in.Product = "../x" }, "a name has a-z, 0-9 and . _ -"},
+		{"product in upper case", func(in *Input) { in.Product = "Acme" }, "not in lower case; a name has a-z"},
+		{"product of two words", func(in *Input) { in.Product = "acme corp" }, "a name has a-z"},
+		{"product too long", func(in *Input) { in.Product = strings.Repeat("a", 64) }, "at most 63 bytes"},
+		{"the local product", func(in *Input) { in.Product = LocalProduct }, "give another name"},
+		{"negative serial", func(in *Input) { in.Serial = -1 }, "outside 0 to"},
 		{"expires before created", func(in *Input) { in.Expires = in.Created }, "not after"},
 		{"fraction of a second", func(in *Input) { in.Created = in.Created.Add(1) }, "whole seconds"},
 		{"no policy", func(in *Input) { in.Policies = nil }, "nothing would be verified"},

@@ -11,14 +11,20 @@ import (
 // maxSyntaxErrors bounds how many faults of one file are told at once.
 const maxSyntaxErrors = 20
 
-// SyntaxError is one fault of a text file, at a line that counts from 1.
+// SyntaxError is one fault of a text file, at a line that counts from 1; line 0 is
+// the file as a whole.
 type SyntaxError struct {
 	File    string
 	Line    int
 	Message string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message) }
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+}
 
 // SyntaxErrors are the faults of one file in line order; the first 20 of them.
 type SyntaxErrors []*SyntaxError
