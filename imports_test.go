@@ -77,6 +77,7 @@ var directions = []direction{
 	{"targets/seatbelt", []string{"targets/seatbelt/operations", "compiler/ir", "compiler/canon"}, "targets never import each other; the emitter of profiles never sees their reader"},
 	{"targets/seatbelt/sbpl/scheme", nil, "reading Scheme knows nothing of profiles"},
 	{"targets/seatbelt/sbpl", []string{"targets/seatbelt/operations", "targets/seatbelt/sbpl/scheme"}, "the reader of profiles shares the names of operations with their emitter, and nothing else"},
+	{"targets/seatbelt/model", []string{"targets/seatbelt/sbpl", "targets/seatbelt/operations", "compiler/ir"}, "the model reads a profile's bytes, and never sees how they are made"},
 	{"targets/seatbelt/operations", nil, "the names of Seatbelt's operations are data"},
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
 	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
