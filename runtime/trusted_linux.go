@@ -28,20 +28,22 @@ func trusted(p *ir.Policy, paths []string) (ir.Path, bool, *Refusal) {
 	var carve ir.Path
 	found := false
 	for _, path := range paths {
-		dir, ok, refusal := trustedDirectory(path)
+		dirs, refusal := trustedDirectories(path)
 		if refusal != nil {
 			return ir.Path{}, false, refusal
 		}
-		if !ok || !writesHost(decider, dir) {
-			continue
-		}
-		switch {
-		case writes[dir]:
-			return ir.Path{}, false, trustedIsWrite(path, dir)
-		case !found || dir.Covers(carve):
-			carve, found = dir, true
-		case !carve.Covers(dir):
-			return ir.Path{}, false, trustedApart(carve, dir)
+		for _, dir := range dirs {
+			if !writesHost(decider, dir) {
+				continue
+			}
+			switch {
+			case writes[dir]:
+				return ir.Path{}, false, trustedIsWrite(path, dir)
+			case !found || dir.Covers(carve):
+				carve, found = dir, true
+			case !carve.Covers(dir):
+				return ir.Path{}, false, trustedApart(carve, dir)
+			}
 		}
 	}
 	return carve, found, nil
@@ -55,32 +57,38 @@ func writesHost(d *ir.Decider, p ir.Path) bool {
 	return answer.Allow && ok && rule.Backing == ir.HostFile
 }
 
-// trustedDirectory is the real directory that path is or lies in; false when it
-// does not exist.
-func trustedDirectory(path string) (ir.Path, bool, *Refusal) {
+// trustedDirectories are the real directories that decide what path leads to: the
+// one that it is or lies in, and each one with a link on the way, for whoever
+// replaces that link replaces what is trusted. None when it does not exist.
+func trustedDirectories(path string) ([]ir.Path, *Refusal) {
 	if !filepath.IsAbs(path) {
 		here, err := unix.Getwd()
 		if err != nil {
-			return ir.Path{}, false, refuse(Input, "", "the current directory has no path")
+			return nil, refuse(Input, "", "the current directory has no path")
 		}
 		path = filepath.Join(here, path)
 	}
 	at, err := ir.NewPath(ir.Host, filepath.Clean(path))
 	if err != nil {
-		return ir.Path{}, false, refuse(Input, "", "%v", err)
+		return nil, refuse(Input, "", "%v", err)
 	}
 	n, err := lookup(at)
 	if err != nil {
-		return ir.Path{}, false, refuse(Machine, "", "%v", err)
+		return nil, refuse(Machine, "", "%v", err)
 	}
 	if !n.exists() {
-		return ir.Path{}, false, nil
+		return nil, nil
+	}
+	var dirs []ir.Path
+	for _, l := range n.links {
+		parent, _ := l.at.Parent()
+		dirs = append(dirs, parent)
 	}
 	if kindOf(n.stat.Mode) != bwrap.Directory {
 		parent, _ := n.real.Parent()
-		return parent, true, nil
+		return append(dirs, parent), nil
 	}
-	return n.real, true, nil
+	return append(dirs, n.real), nil
 }
 
 // ownPrograms refuses a policy under which the command could replace what runs

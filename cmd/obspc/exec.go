@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +86,7 @@ func execUnder(c *cli.Context) error {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "obspc: policy %s of %s%s\n", result.Policy.Name, path, conf.warned())
-	return runner.exec(c, files, result.Policy.Name, conf.dir, command)
+	return runner.exec(c, files, result.Policy.Name, conf.trusted(), command)
 }
 
 // warned counts the warnings about the policy. What targets say of themselves
@@ -106,15 +107,38 @@ func (conf *configuration) warned() string {
 	return fmt.Sprintf(" (%d warnings; obspc validate shows them)", n)
 }
 
+// trusted is what the command must not change: the configuration's directory, and
+// each of its files that is a link, for the link decides what is read next time.
+func (conf *configuration) trusted() []string {
+	out := []string{conf.dir}
+	for name := range conf.config.Sources {
+		file := filepath.Join(conf.dir, name)
+		if info, err := os.Lstat(file); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			out = append(out, file)
+		}
+	}
+	slices.Sort(out[1:])
+	return out
+}
+
 // execPath is PATH, or the configuration found from the current directory.
 func execPath(c *cli.Context) (string, error) {
 	if path := c.Args().First(); path != "" {
 		return path, nil
 	}
-	for _, dir := range []string{".", ".obspc"} {
-		if found, _ := filepath.Glob(filepath.Join(dir, "*.policy.hcl")); len(found) > 0 {
-			return dir, nil
+	var found []string
+	for _, dir := range []string{".obspc", "."} {
+		if files, _ := filepath.Glob(filepath.Join(dir, "*.policy.hcl")); len(files) > 0 {
+			found = append(found, dir)
 		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 2:
+		// A command that may write here could have planted the one; only the caller
+		// knows which is meant.
+		return "", wrongCall("there are *.policy.hcl files both here and in .obspc; say which: obspc exec .obspc -- …")
 	}
 	for _, dir := range []string{"..", "../..", "../../.."} {
 		if found, _ := filepath.Glob(filepath.Join(dir, ".obspc", "*.policy.hcl")); len(found) > 0 {

@@ -15,7 +15,7 @@ import (
 // exec becomes obsrun: the release and the pins that accept exactly it go over
 // sealed memory files, so that nothing can change between here and there and
 // nothing is left behind. It returns only when that fails.
-func (r runner) exec(c *cli.Context, files []release.File, policy, configDir string, command []string) error {
+func (r runner) exec(c *cli.Context, files []release.File, policy string, trusted, command []string) error {
 	packed, err := release.Pack(files)
 	if err != nil {
 		return err
@@ -35,10 +35,12 @@ func (r runner) exec(c *cli.Context, files []release.File, policy, configDir str
 		}
 		args = append(args, in.flag, strconv.Itoa(fd))
 	}
-	if configDir, err = filepath.Abs(configDir); err != nil {
-		return &exitError{exitMachine, err}
+	for _, path := range trusted {
+		if path, err = filepath.Abs(path); err != nil {
+			return &exitError{exitMachine, err}
+		}
+		args = append(args, "--config-dir", path)
 	}
-	args = append(args, "--config-dir", configDir)
 	for _, name := range []string{"workspace", "bwrap", "evidence"} {
 		if v := c.String(name); v != "" {
 			args = append(args, "--"+name, v)

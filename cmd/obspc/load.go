@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,7 @@ type configuration struct {
 	results []compiler.Result
 	diags   diag.List
 	library map[string][]byte // sources of embedded templates, for rendering
+	tests   lang.Sources      // test files, by the names they are opened by
 }
 
 // varFlag is the flag every command that reads policies has.
@@ -65,16 +67,18 @@ func load(c *cli.Context, path string) (*configuration, error) {
 	if err != nil || conf.diags.HasErrors() {
 		return conf, err
 	}
-	config, diags := lang.Parse(sources, lang.Options{Vars: vars})
+	conf.compile(sources, lang.Options{Vars: vars})
+	return conf, nil
+}
+
+// compile parses the sources and compiles what they say.
+func (conf *configuration) compile(sources lang.Sources, o lang.Options) {
+	config, diags := lang.Parse(sources, o)
 	conf.config = config
 	conf.diags.Add(diags...)
-	if config == nil {
-		return conf, nil
-	}
 	results, diags := compiler.Compile(config, compiler.Options{Library: conf.template, LibraryNames: policies.Names()})
 	conf.results = results
 	conf.diags.Add(diags...)
-	return conf, nil
 }
 
 // readSources reads the files of path: a directory's *.policy.hcl, or one file.
@@ -203,8 +207,8 @@ func (conf *configuration) texts() map[string][]byte {
 			texts[conf.display(name)] = text
 		}
 	}
-	for name, text := range conf.library {
-		texts[name] = text
+	for _, more := range []map[string][]byte{conf.library, conf.tests} {
+		maps.Copy(texts, more)
 	}
 	return texts
 }

@@ -28,6 +28,9 @@ const (
 )
 
 func main() {
+	if code, is := attempted(os.Args); is {
+		os.Exit(code)
+	}
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -128,7 +131,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 // (flagsFirst), because cli answers with the whole help text on standard output.
 func commands() []*cli.Command {
 	return []*cli.Command{
-		validateCommand(), compileCommand(), explainCommand(), pinCommand(), verifyCommand(), execCommand(), versionCommand(),
+		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), versionCommand(),
 	}
 }
 
@@ -137,6 +140,8 @@ enforces, and only what was verified runs:
 
    obspc validate .                           does it parse and mean something
    obspc explain . read /etc/shadow           what is the answer, and which line gives it
+   obspc test .                               do the policies do what their tests say
+   obspc matrix .                             which layer enforces which rule
    obspc compile . -o release                 make the artifacts
    obspc verify release --pins obspc.pins     may they be used
    obspc exec -- make test                    run a command under the policy, here and now

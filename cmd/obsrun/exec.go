@@ -12,7 +12,7 @@ import (
 var execFlags = []flag{
 	{name: "--release-fd", value: "N"}, {name: "--pins-fd", value: "N"}, {name: "--release", value: "DIR"}, {name: "--pins", value: "FILE"},
 	{name: "--build", value: "VERSION"}, {name: "--policy", value: "NAME"}, {name: "--workspace", value: "DIR|fresh"},
-	{name: "--config-dir", value: "DIR"}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
+	{name: "--config-dir", value: "PATH", many: true}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
 	{name: "--bwrap", value: "PATH"}, {name: "--stdin"},
 }
 
@@ -41,9 +41,7 @@ func runDevelopment(c *call) error {
 	default:
 		job.Workspace.Dir = dir
 	}
-	if c.has("--config-dir") {
-		job.Trusted = append(job.Trusted, c.get("--config-dir"))
-	}
+	job.Trusted = append(job.Trusted, c.values["--config-dir"]...)
 	if c.has("--stdin") {
 		job.Stdin = c.stdin
 	}
