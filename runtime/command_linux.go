@@ -66,9 +66,14 @@ func (r *execution) environment(plan *run.Plan) *Refusal {
 	if err != nil {
 		return refuse(Input, "", "%v", err)
 	}
-	added, err := plan.Additions(r.binding, func(p ir.Path) bool {
-		n := r.survey.nodes[p]
-		return n != nil && n.exists() && kindOf(n.stat.Mode) == bwrap.Directory
+	added, err := plan.Additions(r.binding, func(p ir.Path) run.Found {
+		switch n := r.survey.nodes[p]; {
+		case n == nil || !n.exists():
+			return run.Nothing
+		case kindOf(n.stat.Mode) == bwrap.Directory:
+			return run.Directory
+		}
+		return run.Program
 	})
 	if err != nil {
 		return refuse(Input, "", "%v", err)

@@ -121,19 +121,28 @@ func TestEnvironment(t *testing.T) {
 
 func TestAdditions(t *testing.T) {
 	directories := []string{"/usr/bin", "/usr/share/tools", "/w/bin"}
-	isDirectory := func(p ir.Path) bool { return slices.Contains(directories, p.String()) }
+	find := func(p ir.Path) Found {
+		switch {
+		case slices.Contains(directories, p.String()):
+			return Directory
+		case p.Base() == "missing":
+			return Nothing
+		}
+		return Program
+	}
 	p := Compile(payment())
+	p.Execute = append(p.Execute, ir.ExecuteRule{Path: ir.MustPath("/opt/old/missing"), Optional: true, Origin: "payment-batch/filesystem.execute[3]"})
 	for _, tt := range []struct {
 		name   string
 		stated []string
 		b      ir.Binding
 		want   []string
 	}{
-		{"nothing stated", nil, binding(), []string{"HOME=/w", "PATH=/usr/bin:/opt/bank:/usr/lib:/w/bin", "TMPDIR=/tmp"}},
-		{"a home of its own", []string{"HOME"}, binding(), []string{"PATH=/usr/bin:/opt/bank:/usr/lib:/w/bin", "TMPDIR=/tmp"}},
+		{"nothing stated", nil, binding(), []string{"HOME=/w", "PATH=/opt/bank:/w/bin:/usr/bin:/usr/lib", "TMPDIR=/tmp"}},
+		{"a home of its own", []string{"HOME"}, binding(), []string{"PATH=/opt/bank:/w/bin:/usr/bin:/usr/lib", "TMPDIR=/tmp"}},
 		{"all stated", []string{"HOME", "PATH", "TMPDIR"}, binding(), nil},
-		{"no slots", nil, ir.Binding{}, []string{"PATH=/usr/bin:/opt/bank:/usr/lib"}},
-		{"a colon in the workspace", nil, ir.Binding{}.With(ir.Workspace, ir.MustPath("/a:b")), []string{"HOME=/a:b", "PATH=/usr/bin:/opt/bank:/usr/lib"}},
+		{"no slots", nil, ir.Binding{}, []string{"PATH=/opt/bank:/usr/bin:/usr/lib"}},
+		{"a colon in the workspace", nil, ir.Binding{}.With(ir.Workspace, ir.MustPath("/a:b")), []string{"HOME=/a:b", "PATH=/opt/bank:/usr/bin:/usr/lib"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			q := *p
@@ -141,7 +150,7 @@ func TestAdditions(t *testing.T) {
 			for _, name := range tt.stated {
 				q.Variables = append(q.Variables, ir.Variable{Name: name})
 			}
-			if got, err := q.Additions(tt.b, isDirectory); err != nil || !slices.Equal(got, tt.want) {
+			if got, err := q.Additions(tt.b, find); err != nil || !slices.Equal(got, tt.want) {
 				t.Errorf("Additions = %q, %v, want %q", got, err, tt.want)
 			}
 		})

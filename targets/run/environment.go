@@ -25,12 +25,22 @@ func (p *Plan) Environment(b ir.Binding) ([]string, error) {
 	return out, nil
 }
 
+// Found is what stands on the machine where an execute rule points, links
+// followed.
+type Found uint8
+
+// What can stand there. The zero Found is Nothing.
+const (
+	Nothing Found = iota
+	Program       // a file
+	Directory
+)
+
 // Additions is what the runtime adds, sorted by name, where the policy states
 // none of that name: HOME is the workspace and TMPDIR the tmp slot, when they are
 // bound; PATH the directories of execute, in rule order. An execute rule for a
-// file stands for its directory; isDirectory tells which bound paths are
-// directories, false also for what is missing.
-func (p *Plan) Additions(b ir.Binding, isDirectory func(ir.Path) bool) ([]string, error) {
+// file stands for its directory; one for a missing path is as if unsaid.
+func (p *Plan) Additions(b ir.Binding, find func(ir.Path) Found) ([]string, error) {
 	var out []string
 	add := func(name, value string) {
 		stated := slices.ContainsFunc(p.Variables, func(v ir.Variable) bool { return v.Name == name })
@@ -45,7 +55,7 @@ func (p *Plan) Additions(b ir.Binding, isDirectory func(ir.Path) bool) ([]string
 		return ""
 	}
 	add("HOME", slot(ir.Workspace))
-	add("PATH", p.searchPath(b, isDirectory))
+	add("PATH", p.searchPath(b, find))
 	add("TMPDIR", slot(ir.Tmp))
 	if err := bound("environment", out, MaxEnvironmentBytes); err != nil {
 		return nil, err
@@ -55,23 +65,42 @@ func (p *Plan) Additions(b ir.Binding, isDirectory func(ir.Path) bool) ([]string
 
 // searchPath is PATH. A directory with a colon in its path has no place in one
 // (environ(7)), nor has a directory that only() names: nothing in it starts.
-func (p *Plan) searchPath(b ir.Binding, isDirectory func(ir.Path) bool) string {
-	var dirs []string
+//
+// Rules of embedded templates come last. Those of std/base name loaders, whose
+// directories hold libraries, and in them directories named like programs
+// (/usr/lib/gcc): make(1) takes the first such name for the program.
+func (p *Plan) searchPath(b ir.Binding, find func(ir.Path) Found) string {
+	var dirs, last []string
 	for _, r := range p.Execute {
 		at := b.Path(r.Path)
 		if at.Root() != ir.Host {
 			continue
 		}
-		if isDirectory(at) {
-			if r.Only {
-				continue
-			}
-		} else if parent, ok := at.Parent(); ok {
-			at = parent
+		switch found := find(at); {
+		case found == Nothing, found == Directory && r.Only:
+			continue
+		case found == Program:
+			at, _ = at.Parent()
 		}
-		if dir := at.String(); !strings.Contains(dir, ":") && !slices.Contains(dirs, dir) {
+		switch dir := at.String(); {
+		case strings.Contains(dir, ":"):
+		case embedded(r.Origin):
+			last = append(last, dir)
+		default:
 			dirs = append(dirs, dir)
 		}
 	}
-	return strings.Join(dirs, ":")
+	var out []string
+	for _, dir := range append(dirs, last...) {
+		if !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return strings.Join(out, ":")
+}
+
+// embedded reports whether a template of the standard library states the rule:
+// "std/base/filesystem.execute[0]". A policy may be named std, with one slash less.
+func embedded(o ir.Origin) bool {
+	return strings.HasPrefix(string(o), "std/") && strings.Count(string(o), "/") > 1
 }

@@ -175,7 +175,7 @@ func FuzzParse(f *testing.F) {
 		if _, err := p.Environment(b); err != nil && !strings.Contains(err.Error(), "passed on") {
 			t.Errorf("Environment of %q = %v", data, err)
 		}
-		p.Additions(b, func(ir.Path) bool { return true })
+		p.Additions(b, func(ir.Path) Found { return Directory })
 		for _, c := range p.Commands {
 			c.Argv(nil, b)
 		}
