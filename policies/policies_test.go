@@ -28,14 +28,19 @@ func library(name string) (*lang.Body, bool) {
 // extend compiles a policy that extends the template and states nothing itself.
 func extend(t *testing.T, name string) *ir.Policy {
 	t.Helper()
-	text := "policy \"p\" {\n  version = 1\n  extends = [\"" + name + "\"]\n}\n"
+	return compileOne(t, "policy \"p\" {\n  version = 1\n  extends = [\""+name+"\"]\n}\n")
+}
+
+// compileOne compiles the text of one policy.
+func compileOne(t *testing.T, text string) *ir.Policy {
+	t.Helper()
 	config, diags := lang.Parse(lang.Sources{"p.policy.hcl": []byte(text)}, lang.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	results, diags := compiler.Compile(config, compiler.Options{Library: library, LibraryNames: policies.Names()})
 	if diags.HasErrors() || len(results) != 1 {
-		t.Fatalf("a policy that extends %s: %v", name, diags)
+		t.Fatalf("compiler.Compile(%s) = %v", text, diags)
 	}
 	return results[0].Policy
 }

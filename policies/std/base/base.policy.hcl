@@ -18,29 +18,48 @@ template "base" {
       optional("/etc/alternatives"),
       optional("/etc/nsswitch.conf"), optional("/etc/passwd"), optional("/etc/group"),
       optional("/etc/localtime"), optional("/etc/hosts"), optional("/etc/host.conf"), optional("/etc/os-release"),
+      optional("/etc/authselect/nsswitch.conf"), # where Fedora's /etc/nsswitch.conf leads
+      optional("/etc/zoneinfo"),                 # where Alpine's /etc/localtime leads
+      optional("/etc/terminfo"),
       optional("/usr/share/locale"), optional("/usr/share/terminfo"), optional("/usr/share/zoneinfo"),
 
       # macOS: the loader, its shared cache and the frameworks.
       optional("/System/Library"), optional("/System/Cryptexes/OS"), optional("/System/Cryptexes/App"),
       optional("/System/Volumes/Preboot/Cryptexes/OS"), optional("/System/Volumes/Preboot/Cryptexes/App/System"),
-      optional("/Library/Apple/System"), optional("/Library/Apple/usr/lib"), optional("/usr/share/icu"),
+      optional("/Library/Apple/System"), optional("/Library/Apple/usr/lib"), optional("/Library/Apple/usr/libexec/oah"),
+      optional("/usr/share/icu"),
       optional("/private/var/db/dyld"), optional("/private/var/db/timezone"), optional("/private/var/select/sh"),
     ]
     write = [tmp]
 
-    # The program a dynamic executable names as its interpreter. Starting the
-    # loader with a readable file runs that file's code: see docs/language.md.
-    execute = [
-      optional("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), optional("/usr/lib64/ld-linux-x86-64.so.2"),
-      optional("/usr/lib/ld-linux-x86-64.so.2"), optional("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"),
-      optional("/lib64/ld-linux-x86-64.so.2"),
-      optional("/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"), optional("/usr/lib/ld-linux-aarch64.so.1"),
-      optional("/usr/lib64/ld-linux-aarch64.so.1"), optional("/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"),
-      optional("/lib64/ld-linux-aarch64.so.1"), optional("/lib/ld-linux-aarch64.so.1"),
-      optional("/lib/ld-musl-x86_64.so.1"), optional("/usr/lib/ld-musl-x86_64.so.1"),
-      optional("/lib/ld-musl-aarch64.so.1"), optional("/usr/lib/ld-musl-aarch64.so.1"),
-      optional("/usr/lib/dyld"),
-    ]
+    # The program a dynamic executable names as its interpreter, under its real
+    # name as well. Starting the loader with a readable file runs that file's
+    # code: see docs/language.md.
+    execute = concat(
+      [
+        optional("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), optional("/usr/lib64/ld-linux-x86-64.so.2"),
+        optional("/usr/lib/ld-linux-x86-64.so.2"), optional("/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"),
+        optional("/lib64/ld-linux-x86-64.so.2"),
+        optional("/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"), optional("/usr/lib/ld-linux-aarch64.so.1"),
+        optional("/usr/lib64/ld-linux-aarch64.so.1"), optional("/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1"),
+        optional("/lib64/ld-linux-aarch64.so.1"), optional("/lib/ld-linux-aarch64.so.1"),
+
+        # musl is its own loader; most systems link one name to the other.
+        optional("/lib/ld-musl-x86_64.so.1"), optional("/usr/lib/ld-musl-x86_64.so.1"),
+        optional("/lib/ld-musl-aarch64.so.1"), optional("/usr/lib/ld-musl-aarch64.so.1"),
+        optional("/usr/lib/libc.so"), optional("/usr/lib/x86_64-linux-musl/libc.so"), optional("/lib/x86_64-linux-musl/libc.so"),
+        optional("/usr/lib/aarch64-linux-musl/libc.so"), optional("/lib/aarch64-linux-musl/libc.so"),
+
+        optional("/usr/lib/dyld"), # macOS
+      ],
+      # Before glibc 2.34 the file has the version in its name: Debian 9 (2.24),
+      # Debian 10 and RHEL 8 (2.28), Debian 11 and Ubuntu 20.04 (2.31).
+      flatten([for version in ["2.24", "2.28", "2.31"] : [
+        optional("/lib64/ld-${version}.so"), optional("/usr/lib64/ld-${version}.so"),
+        optional("/lib/x86_64-linux-gnu/ld-${version}.so"), optional("/usr/lib/x86_64-linux-gnu/ld-${version}.so"),
+        optional("/lib/aarch64-linux-gnu/ld-${version}.so"), optional("/usr/lib/aarch64-linux-gnu/ld-${version}.so"),
+      ]]),
+    )
   }
 
   system {
@@ -56,7 +75,8 @@ template "base" {
       "com.apple.bsd.dirhelper", # confstr(_CS_DARWIN_USER_TEMP_DIR)
     ]
     sysctls = [
-      "hw.activecpu", "hw.byteorder", "hw.cachelinesize", "hw.cpufamily", "hw.cputype", "hw.logicalcpu",
+      "hw.activecpu", "hw.byteorder", "hw.cachelinesize", "hw.cpufamily", "hw.cpufrequency", "hw.cputype",
+      "hw.l1dcachesize", "hw.l1icachesize", "hw.l2cachesize", "hw.l3cachesize", "hw.logicalcpu",
       "hw.logicalcpu_max", "hw.machine", "hw.memsize", "hw.model", "hw.ncpu", "hw.pagesize", "hw.pagesize_compat",
       "hw.physicalcpu", "hw.physicalcpu_max", "kern.argmax", "kern.hostname", "kern.maxfilesperproc", "kern.maxproc",
       "kern.osproductversion", "kern.osrelease", "kern.ostype", "kern.osvariant_status", "kern.osversion",
