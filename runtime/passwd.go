@@ -14,6 +14,15 @@ import (
 // static program and its tests agree, and so that $HOME is never asked.
 const passwdFile = "/etc/passwd"
 
+// Home is what the slot home is bound to for the user uid.
+func Home(uid int) (ir.Path, error) {
+	path, refusal := homeOf(uid)
+	if refusal != nil {
+		return ir.Path{}, refusal
+	}
+	return path, nil
+}
+
 // homeOf is the home directory that the user database gives uid.
 func homeOf(uid int) (ir.Path, *Refusal) {
 	file, err := os.Open(passwdFile)

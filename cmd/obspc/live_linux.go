@@ -137,7 +137,7 @@ func (b *bench) try(t compiler.Test, e compiler.Expectation) expect.Live {
 }
 
 // refusals are the errors with which the layers of a sandbox refuse.
-var refusals = []syscall.Errno{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOENT, unix.EXDEV, unix.EBUSY, unix.EEXIST, unix.ENOTDIR}
+var refusals = []syscall.Errno{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOENT, unix.EXDEV, unix.EBUSY, unix.EEXIST, unix.ENOTEMPTY, unix.ENOTDIR, unix.EISDIR}
 
 // judged is what an outcome inside says, when the same attempt succeeded outside.
 func judged(want bool, inside syscall.Errno) expect.Live {
@@ -341,21 +341,23 @@ func (b *bench) cannot(t compiler.Test, q ir.Request, with *ir.Policy) string {
 	case ir.ConnectUnixRequest:
 		return "sockets are not tried: they need a service that listens"
 	}
-	changes := q.Kind == ir.WriteRequest || q.Kind == ir.CreateRequest || q.Kind == ir.RemoveRequest || pairs(q)
-	for _, p := range []ir.Path{q.Path, q.To} {
+	paths := []ir.Path{q.Path}
+	if pairs(q) {
+		paths = append(paths, q.To)
+	}
+	for _, p := range paths {
+		for _, slot := range ir.Slots() {
+			if at, bound := t.Binding.At(slot); bound && at.Covers(p) {
+				return fmt.Sprintf("it lies where the test binds %s; write ${%s}/…, which lies elsewhere here", slot, slot)
+			}
+		}
 		switch root := p.Root(); {
-		case p == q.To && !pairs(q):
 		case root == ir.Tmp:
 			return "the tmp directory is new in every run, so nothing can be put there beforehand"
 		case root == ir.Home && !b.homely:
 			return "the user database has no home directory for this user"
-		case changes && root != ir.Workspace:
+		case changes(q) && root != ir.Workspace:
 			return "only what lies in ${workspace} is changed to try it: for the control it is changed outside the sandbox"
-		}
-		for _, slot := range ir.Slots() {
-			if at, bound := t.Binding.At(slot); bound && p.Root() == ir.Host && at.Covers(p) && (p == q.Path || pairs(q)) {
-				return fmt.Sprintf("it lies where the test binds %s; write ${%s}/…, which lies elsewhere here", slot, slot)
-			}
 		}
 	}
 	return b.elsewhere(t, q, with)

@@ -128,6 +128,9 @@ func (s *sheet) cell(target string, c cell) string {
 	case "process":
 		parts = append(parts, "each process")
 	}
+	if c.Capability == targets.Absent.String() {
+		parts = nil // what would enforce the rest enforces nothing: the policy does not compile
+	}
 	if c.Capability != targets.Exact.String() {
 		parts = append(parts, c.Capability)
 	}

@@ -65,6 +65,9 @@ func test(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return wrongCall("test wants PATH; see obspc test --help")
 	}
+	if c.String("bwrap") != "" && !c.Bool("live") {
+		return wrongCall("--bwrap belongs to --live; without it no sandbox is started")
+	}
 	write, err := reportWriter(c)
 	if err != nil {
 		return err
@@ -95,8 +98,11 @@ func test(c *cli.Context) error {
 	if err := write(report); err != nil {
 		return err
 	}
-	if report.Failed() {
+	switch sum := report.Sum(); {
+	case report.Failed():
 		return &exitError{Code: exitNo}
+	case o.Live != nil && sum.Tried == 0:
+		return &exitError{exitMachine, fmt.Errorf("none of %d expectations could be tried on this machine; each says why", sum.Untried)}
 	}
 	return nil
 }
