@@ -130,11 +130,13 @@ func (f familyOf) equal(a, b string) truth {
 	switch {
 	case knownA && knownB:
 		return truthOf(m == n)
-	case knownA || knownB:
-		return unknown // a name whose number is not known here
+	case isNumeral(a) || isNumeral(b):
+		return unknown // the other is a name whose number is not known here
 	}
 	return no
 }
+
+func isNumeral(word string) bool { return word != "" && word[0] >= '0' && word[0] <= '9' }
 
 // openConstant gives a value to names that only the whole published tables list.
 func openConstant(name string) (Constant, bool) {

@@ -1,6 +1,8 @@
 package sbpl_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,5 +49,56 @@ func TestFacts(t *testing.T) {
 				t.Errorf("%s: %s, want %s\n%s\n%s\n(%s)", f.Request, got, f.Answer, f.Profile, answer.Explain(), f.Source)
 			}
 		})
+	}
+}
+
+// TestProfiles reads whole profiles in the manner of those in use, and asks them what
+// testdata/probes.tsv says. Every profile has a probe.
+func TestProfiles(t *testing.T) {
+	text, err := os.ReadFile("testdata/probes.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	common, err := os.ReadFile("testdata/profiles/common.sb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := fstest.MapFS{"System/Library/Sandbox/Profiles/common.sb": {Data: common}}
+	asked := map[string]bool{"common": true}
+	for line := range strings.Lines(string(text)) {
+		c := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := fact{ID: c[0], Release: c[1], Params: c[2], Request: c[3], Answer: c[4]}
+		asked[f.ID] = true
+		src, err := os.ReadFile("testdata/profiles/" + f.ID + ".sb")
+		if err != nil {
+			t.Fatal(err)
+		}
+		release, _ := operations.ReleaseNamed(f.Release)
+		p, err := sbpl.Parse(f.ID+".sb", src, sbpl.Options{Release: release, Params: f.params(), Imports: imports, AssumeVersion1: f.ID == "fragment"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		op, known := f.context()
+		answer, err := p.Evaluate(op, known)
+		if err != nil {
+			t.Errorf("%s: %s: %v", f.ID, f.Request, err)
+			continue
+		}
+		want, lacks, named := strings.Cut(f.Answer, ":")
+		if answer.Decision.String() != want || named && !slices.Contains(answer.Unknown, lacks) {
+			t.Errorf("%s: %s: want %s\n%s", f.ID, f.Request, f.Answer, answer.Explain())
+		}
+	}
+	files, err := filepath.Glob("testdata/profiles/*.sb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !asked[strings.TrimSuffix(filepath.Base(file), ".sb")] {
+			t.Errorf("no probe asks %s", file)
+		}
 	}
 }

@@ -146,7 +146,7 @@ func cond(m *Machine, p *Pair, e *env) (Value, tail, error) {
 		}
 		return m.sequence(then, e)
 	}
-	return Unspecified{}, tail{}, nil
+	return Empty{}, tail{}, nil
 }
 
 func isElse(clause *Pair) bool {
@@ -204,7 +204,7 @@ func caseForm(m *Machine, p *Pair, e *env) (Value, tail, error) {
 			}
 		}
 	}
-	return Unspecified{}, tail{}, nil
+	return Empty{}, tail{}, nil
 }
 
 func do(m *Machine, p *Pair, e *env) (Value, tail, error) {

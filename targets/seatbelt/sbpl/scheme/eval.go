@@ -173,7 +173,7 @@ func (m *Machine) sequence(body Value, e *env) (Value, tail, error) {
 	for {
 		p, ok := body.(*Pair)
 		if !ok {
-			return Unspecified{}, tail{}, nil
+			return Empty{}, tail{}, nil
 		}
 		if _, more := p.Cdr.(*Pair); !more {
 			return again(p.Car, p.At, e)

@@ -47,7 +47,7 @@ func ifForm(m *Machine, p *Pair, e *env) (Value, tail, error) {
 	case len(operands) == 3:
 		return again(operands[2], at[2], e)
 	}
-	return Unspecified{}, tail{}, nil
+	return Empty{}, tail{}, nil // as in TinyScheme, which has no other nothing
 }
 
 func define(m *Machine, p *Pair, e *env) (Value, tail, error) {
@@ -164,7 +164,7 @@ func guarded(m *Machine, p *Pair, e *env, want bool) (Value, tail, error) {
 	}
 	test, err := m.eval(rest.Car, rest.At, e)
 	if err != nil || isTrue(test) != want {
-		return value(Unspecified{}, err)
+		return value(Empty{}, err)
 	}
 	return m.sequence(rest.Cdr, e)
 }

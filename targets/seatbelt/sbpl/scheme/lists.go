@@ -47,6 +47,7 @@ var listProcedures = append([]*Procedure{
 	{Name: "vector-length", Min: 1, Max: 1, Do: onVector(func(v Vector) Value { return int64(len(v)) })},
 	{Name: "vector->list", Min: 1, Max: 1, Do: onVector(func(v Vector) Value { return List(v...) })},
 	{Name: "list->vector", Min: 1, Max: 1, Do: onList(func(_ *Call, l []Value) (Value, error) { return Vector(l), nil })},
+	predicate("atom?", func(v Value) bool { _, ok := v.(*Pair); return !ok }),
 	predicate("null?", func(v Value) bool { return v == Value(Empty{}) }),
 	predicate("pair?", func(v Value) bool { _, ok := v.(*Pair); return ok }),
 	{Name: "list?", Min: 1, Max: 1, Do: func(c *Call) (Value, error) {

@@ -51,6 +51,19 @@ func Read(file string, src []byte) (Text, error) {
 	}
 }
 
+// Extent is where the datum that begins at a place of a text ends; the place itself
+// when none does.
+func Extent(src []byte, at Pos) Pos {
+	if at.Byte < 0 || at.Byte >= len(src) {
+		return at
+	}
+	r := &reader{src: src, pos: at}
+	if _, err := r.datum(0); err != nil {
+		return at
+	}
+	return r.pos
+}
+
 type reader struct {
 	src  []byte
 	pos  Pos
