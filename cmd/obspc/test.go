@@ -227,12 +227,3 @@ type lab interface {
 	try(compiler.Test, compiler.Expectation) expect.Live
 	close()
 }
-
-// notHere is why a system cannot try expectations.
-func notHere(system string) error {
-	err := fmt.Errorf("--live runs on Linux, not on %s", system)
-	if system == "darwin" {
-		err = fmt.Errorf("--live has never been run on a Mac, so this version does not claim what it would show; without it, test asks the models")
-	}
-	return &exitError{exitMachine, err}
-}
