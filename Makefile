@@ -18,7 +18,7 @@ test: ## the whole suite, live sandbox tests included
 	scripts/need bubblewrap
 	$(GO) test ./...
 
-soak: ## what is too long for every change: longer fuzzing
+soak: ## what is too long for every change: thousands of policies in real sandboxes, longer fuzzing
 	scripts/need bubblewrap
 	scripts/soak
 

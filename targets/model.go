@@ -8,18 +8,18 @@ import (
 	"github.com/obspc/obspc/targets/seccomp"
 )
 
-// Model is what the Linux artifacts of one policy do on an ordinary machine: every
-// named path is there, and a path that nothing lies below is a directory.
+// Model is what the Linux artifacts of one policy do on one machine.
 type Model struct {
-	binding ir.Binding
-	table   *bwrap.Table
-	starts  cover
-	unix    bool
+	binding       ir.Binding
+	table         *bwrap.Table
+	starts, moves cover
+	unix          bool
 }
 
 // LinuxModel reads the policy's Linux artifacts, by name within its folder, and
-// says what they make of a machine with the binding b. Slots that b leaves open
-// are bound apart from everything the policy names.
+// says what they make of an ordinary machine with the binding b: every named path
+// is there, and a path that nothing lies below is a directory. Slots that b leaves
+// open are bound apart from everything the policy names.
 func LinuxModel(p *ir.Policy, files map[string][]byte, b ir.Binding) (*Model, error) {
 	linux, err := ReadLinux(files)
 	if err != nil {
@@ -39,18 +39,25 @@ func LinuxModel(p *ir.Policy, files map[string][]byte, b ir.Binding) (*Model, er
 	if err := p.Admit(apart); err != nil {
 		return nil, err
 	}
-	m := machine{binding: apart}
-	table, err := linux.Set.Table(apart, v.facts(m))
+	return linux.Model(apart, v.facts(machine{binding: apart}))
+}
+
+// Model says what the artifacts make of the machine with that binding, on which
+// the facts were taken and the placeholders made. Errors are those of bwrap.Table.
+func (l *Linux) Model(b ir.Binding, f bwrap.Facts) (*Model, error) {
+	table, err := l.Set.Table(b, f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", bwrapFile, err)
 	}
-	starts := covered(linux.Landlock.Bind(apart), func(ir.Path) bool { return false })
-	starts.everything = !linux.Landlock.Needed()
-	unix := false
-	for arch, program := range linux.Seccomp {
-		unix = unix || seccomp.Grants(program, arch).UnixSockets()
+	missing := func(p ir.Path) bool { fact, known := f[p]; return known && fact.Kind == bwrap.Missing }
+	m := &Model{binding: b, table: table}
+	m.starts = covered(l.Landlock.Bind(b), missing)
+	m.moves = covered(l.Landlock.BindReparent(b), missing)
+	m.starts.everything, m.moves.everything = !l.Landlock.Needed(), !l.Landlock.Needed()
+	for arch, program := range l.Seccomp {
+		m.unix = m.unix || seccomp.Grants(program, arch).UnixSockets()
 	}
-	return &Model{apart, table, starts, unix}, nil
+	return m, nil
 }
 
 // Layers that decide, as design 5.5 names them.
@@ -63,7 +70,7 @@ const (
 
 // Decide answers one request and names the layer that decides it.
 func (m *Model) Decide(r ir.Request) (allow bool, layer string) {
-	r.Path, r.To = m.binding.Path(r.Path), m.binding.Path(r.To)
+	r = m.bound(r)
 	switch r.Kind {
 	case ir.ConnectRequest:
 		return false, NetworkLayer
@@ -71,12 +78,57 @@ func (m *Model) Decide(r ir.Request) (allow bool, layer string) {
 		if !m.unix {
 			return false, SeccompLayer
 		}
-		return m.table.Allows(r), MountLayer
 	case ir.ExecuteRequest:
-		if !m.table.Allows(r) {
-			return false, MountLayer
+		if m.table.Allows(r) {
+			return m.starts.has(m.table.Resolve(r.Path)), LandlockLayer
 		}
-		return m.starts.has(m.table.Resolve(r.Path)), LandlockLayer
+	case ir.RenameRequest, ir.LinkRequest:
+		if m.table.Allows(r) && !m.reparents(r.Path, r.To) {
+			return false, LandlockLayer
+		}
 	}
 	return m.table.Allows(r), MountLayer
+}
+
+// reparents reports whether Landlock lets an entry go from one directory to the
+// other: into another one it asks for the right to on both sides
+// (LANDLOCK_ACCESS_FS_REFER, linux/landlock.h).
+func (m *Model) reparents(from, to ir.Path) bool {
+	a, _ := from.Parent()
+	b, _ := to.Parent()
+	a, b = m.table.Resolve(a), m.table.Resolve(b)
+	return a == b || m.moves.has(a) && m.moves.has(b)
+}
+
+// Refusal lists the errors with which the kernel refuses a request that Decide
+// refuses, where the same attempt succeeds outside; nil for one that is allowed.
+// Several are there when it depends on how the attempt is made.
+func (m *Model) Refusal(r ir.Request) []string {
+	allow, layer := m.Decide(r)
+	switch {
+	case allow:
+		return nil
+	case layer == NetworkLayer:
+		return []string{"ECONNREFUSED", "ENETUNREACH"} // the sandbox's own loopback, or no route
+	case layer == SeccompLayer:
+		return []string{"EAFNOSUPPORT"}
+	case layer == LandlockLayer && r.Kind == ir.ExecuteRequest:
+		return []string{"EACCES"}
+	case layer == LandlockLayer:
+		return []string{"EXDEV"}
+	}
+	return m.table.Refusal(m.bound(r))
+}
+
+// NoDevices reports whether p lies where the kernel opens no device, whatever its
+// mode: bwrap mounts trees of the host so (MS_NODEV, mount(2)); a device that a
+// rule names itself is a mount of its own. Decide does not know which nodes below
+// a rule are devices and answers for those that are not.
+func (m *Model) NoDevices(p ir.Path) bool {
+	return m.table.Access(m.table.Resolve(m.binding.Path(p))).Kind == bwrap.HostNode
+}
+
+func (m *Model) bound(r ir.Request) ir.Request {
+	r.Path, r.To = m.binding.Path(r.Path), m.binding.Path(r.To)
+	return r
 }

@@ -1,0 +1,184 @@
+package conform
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/bwrap"
+)
+
+// judge holds every outcome in the sandbox to what the policy means and to what
+// the model of the artifacts says.
+func (x *trial) judge(got [][]try) {
+	paths := x.linux.Set.NamedPaths(x.binding)
+	f, _ := facts(paths)
+	missing := func(p ir.Path) bool {
+		for q := range p.Upward() {
+			if fact, known := f[q]; known && fact.Kind == bwrap.Missing {
+				return true
+			}
+		}
+		return false
+	}
+	bound, err := x.policy.Bind(x.binding)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	bound = bound.Without(missing)
+	j := judgement{trial: x, means: ir.NewDecider(bound), names: NewNames(bound), model: x.model(f)}
+	for i, p := range x.probes {
+		j.probe(p, x.control[i], got[i])
+	}
+	if j.faults != nil {
+		x.t.Fatalf("%d disagreements:\n%s%s", len(j.faults), j.first(), x)
+	}
+}
+
+// model is the artifacts on this machine, with the placeholders that the runtime
+// makes.
+func (x *trial) model(f bwrap.Facts) *targets.Model {
+	wanted, err := x.linux.Set.Placeholders(x.binding, f)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for _, w := range wanted {
+		kind := bwrap.File
+		if w.Directory {
+			kind = bwrap.Directory
+		}
+		f[w.Path] = bwrap.Fact{Kind: kind, Placeholder: true}
+	}
+	m, err := x.linux.Model(x.binding, f)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return m
+}
+
+type judgement struct {
+	*trial
+	means  *ir.Decider
+	names  *Names
+	model  *targets.Model
+	faults []string
+}
+
+func (j *judgement) first() string {
+	out := ""
+	for _, f := range j.faults[:min(len(j.faults), 10)] {
+		out += f + "\n"
+	}
+	return out
+}
+
+// answers about one probe. Both names of a path that leads over a link have to be
+// allowed for it to be allowed; what the kernel lets through is only what it leads
+// to.
+type answers struct{ policy, model, policyReal, modelReal bool }
+
+func (j *judgement) answers(p Probe) answers {
+	var a answers
+	a.policyReal = j.means.Decide(p.Real).Allow
+	a.modelReal, _ = j.model.Decide(p.Real)
+	a.policy, a.model = a.policyReal, a.modelReal
+	if p.Request != p.Real {
+		spelled, _ := j.model.Decide(p.Request)
+		a.policy, a.model = a.policy && j.means.Decide(p.Request).Allow, a.model && spelled
+	}
+	return a
+}
+
+// probe judges every way of one attempt and counts it once.
+func (j *judgement) probe(p Probe, control, got []try) {
+	a := j.answers(p)
+	counted, tighter := false, false
+	for i, r := range got {
+		switch {
+		case r.Errno == "":
+			counted = true
+			j.carriedOut(p, a, r)
+		case control[i].Errno == "":
+			counted = true
+			tighter = j.refused(p, a, r) || tighter
+		}
+	}
+	if !counted {
+		j.mix.Uncounted++
+		return
+	}
+	j.mix.Add(p.Request.Kind, j.class(p), a.policy, tighter)
+}
+
+func (j *judgement) class(p Probe) Class {
+	if p.Request.Kind == ir.ConnectRequest {
+		return Outside
+	}
+	return j.names.Class(p.Subject)
+}
+
+// carriedOut: what the kernel lets through, the policy allows, always. The one
+// exception is declared: a read-only mount does not stop writing to a named pipe.
+func (j *judgement) carriedOut(p Probe, a answers, r try) {
+	if !a.policyReal && j.pipe(p, r) {
+		j.mix.Pipes++
+		return
+	}
+	if !a.policyReal {
+		j.fault(p, r, "the kernel lets it through and the policy denies it")
+	}
+	if !a.modelReal {
+		j.fault(p, r, "the kernel lets it through and the model denies it")
+	}
+}
+
+// refused: what the policy allows is refused only where the target said so, and
+// with the error that the model predicts. It reports whether that was the case.
+func (j *judgement) refused(p Probe, a answers, r try) (tighter bool) {
+	if p.Kind == Device && r.Errno == "EACCES" && j.model.NoDevices(p.Real.Path) {
+		return a.policy
+	}
+	if a.model {
+		j.fault(p, r, "the kernel refuses it and the model allows it")
+		return false
+	}
+	tighter = a.policy
+	if tighter && !j.declared(p, r) {
+		j.fault(p, r, "the kernel refuses it and the policy allows it")
+	}
+	predicted := j.model.Refusal(p.Real)
+	if p.Request != p.Real {
+		predicted = append(predicted, j.model.Refusal(p.Request)...)
+	}
+	if !slices.Contains(predicted, r.Errno) {
+		j.fault(p, r, fmt.Sprintf("the model predicts %q", predicted))
+	}
+	return tighter
+}
+
+// declared reports whether the target said that it denies more here: a rename or
+// link across a held directory.
+func (j *judgement) declared(p Probe, r try) bool {
+	answer := targets.Answers(ir.Bwrap, ir.FeatureHeldDirectory)
+	return answer.Capability == targets.Tighter && r.Errno == "EXDEV" && j.names.Across(p.Request)
+}
+
+// pipe reports whether a named pipe that can be read was opened for writing: the
+// kernel asks a mount's read-only flag for files and directories only (open(2)).
+func (j *judgement) pipe(p Probe, r try) bool {
+	return p.Kind == Fifo && p.Request.Kind == ir.WriteRequest && r.How == "open" &&
+		j.means.Decide(ir.Request{Kind: ir.ReadRequest, Path: p.Real.Path}).Allow
+}
+
+func (j *judgement) fault(p Probe, r try, what string) {
+	outcome := r.Errno
+	if outcome == "" {
+		outcome = "carried out"
+	}
+	text := fmt.Sprintf("%s (%s, by %s: %s): %s", p.Request, p.Kind, r.How, outcome, what)
+	if p.Request != p.Real {
+		text += fmt.Sprintf(" (it leads to %s)", p.Real.Path)
+	}
+	j.faults = append(j.faults, text)
+}
