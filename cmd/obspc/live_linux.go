@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,9 +22,7 @@ import (
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/expect"
-	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/runtime"
-	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -40,14 +39,8 @@ type bench struct {
 	home   ir.Path
 	homely bool // home is known
 	ready  map[string]*trial
-}
-
-// trial is a policy made ready for attempts, or why it has none.
-type trial struct {
-	why     string
-	policy  *ir.Policy // with the statements that let the attempt start
-	release *os.File
-	pins    *os.File
+	ctx    context.Context // ends with an interrupt
+	stop   func()
 }
 
 func newLab(c *cli.Context, conf *configuration) (lab, error) {
@@ -56,6 +49,7 @@ func newLab(c *cli.Context, conf *configuration) (lab, error) {
 		return nil, err
 	}
 	b := &bench{conf: conf, runner: runner, bwrap: c.String("bwrap"), ready: map[string]*trial{}}
+	b.ctx, b.stop = signal.NotifyContext(c.Context, unix.SIGINT, unix.SIGTERM)
 	if b.self, err = os.Executable(); err == nil {
 		b.self, err = filepath.EvalSymlinks(b.self)
 	}
@@ -95,7 +89,11 @@ func static(program string) error {
 	return nil
 }
 
+// interrupted is why the attempts ended early.
+func (b *bench) interrupted() error { return context.Cause(b.ctx) }
+
 func (b *bench) close() {
+	b.stop()
 	for _, t := range b.ready {
 		if t.release != nil {
 			t.release.Close()
@@ -111,6 +109,9 @@ func skipped(format string, args ...any) expect.Live {
 
 // try tries one expectation, or says why it cannot.
 func (b *bench) try(t compiler.Test, e compiler.Expectation) expect.Live {
+	if err := b.interrupted(); err != nil {
+		return skipped("interrupted")
+	}
 	made := b.trial(t.Policy)
 	if made.why != "" {
 		return skipped("%s", made.why)
@@ -190,8 +191,11 @@ func (b *bench) fresh(nodes tree, attempt func() (syscall.Errno, error)) (syscal
 	return attempt()
 }
 
-// attemptTime is how long an attempt may take.
-const attemptTime = 30 * time.Second
+// How long an attempt may take.
+const (
+	attemptTime = 30 * time.Second
+	cleanUpTime = 5 * time.Second // after an interrupt
+)
 
 func (b *bench) control(word string, args []string) (syscall.Errno, error) {
 	return b.run(nil, b.self, append([]string{attemptWord, word}, args...))
@@ -221,9 +225,11 @@ func (b *bench) sandboxed(t *trial, word string, args []string) (syscall.Errno, 
 
 // run starts a program and reads the error that the attempt printed.
 func (b *bench) run(files []*os.File, program string, args []string) (syscall.Errno, error) {
-	ctx, stop := context.WithTimeout(context.Background(), attemptTime)
+	ctx, stop := context.WithTimeout(b.ctx, attemptTime)
 	defer stop()
 	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) } // obsrun takes its sandbox away
+	cmd.WaitDelay = cleanUpTime
 	cmd.Dir, cmd.ExtraFiles = b.dir, files
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
@@ -236,101 +242,6 @@ func (b *bench) run(files []*os.File, program string, args []string) (syscall.Er
 		return 0, errors.New(strings.TrimPrefix(text, "obsrun: "))
 	}
 	return 0, fmt.Errorf("%s printed %q: %w", filepath.Base(program), out.String(), errors.Join(err, parsed))
-}
-
-// trial makes the policy ready, once.
-func (b *bench) trial(r compiler.Result) *trial {
-	t, ok := b.ready[r.Policy.Name]
-	if !ok {
-		t = b.prepare(r)
-		b.ready[r.Policy.Name] = t
-	}
-	return t
-}
-
-// prepare compiles the policy with two more statements, which let the attempt be
-// read and started, and without what belongs to a run and not to its rights; then
-// it asks for one attempt that must succeed.
-func (b *bench) prepare(r compiler.Result) *trial {
-	if !r.Policy.HasTarget(ir.Bwrap) {
-		return &trial{why: "the policy is not for Linux"}
-	}
-	p, err := b.withAttempt(r.Policy)
-	if err != nil {
-		return &trial{why: err.Error()}
-	}
-	for _, d := range targets.Compare(p, func(ir.Origin) diag.Range { return diag.Range{} }) {
-		if d.Severity == diag.Error {
-			return &trial{why: d.Message}
-		}
-	}
-	artifacts, err := targets.Compile(p)
-	if err != nil {
-		diag.Bug("%v", err)
-	}
-	files, err := release.Build(release.Input{Compiler: release.Version, Policies: []release.Policy{releasePolicy(compiler.Result{Policy: p, Ranges: r.Ranges}, artifacts)}})
-	if err != nil {
-		diag.Bug("%v", err)
-	}
-	t := &trial{policy: p}
-	if err := t.seal(files); err != nil {
-		return &trial{why: err.Error()}
-	}
-	nodes := treeFor(p, ir.Request{Kind: ir.StatRequest, Path: ir.RootPath(ir.Workspace)})
-	if _, err := b.fresh(nodes, func() (syscall.Errno, error) { return b.sandboxed(t, startedWord, nil) }); err != nil {
-		t.why = "the policy does not run here: " + err.Error()
-	}
-	return t
-}
-
-func (t *trial) seal(files []release.File) error {
-	packed, err := release.Pack(files)
-	if err != nil {
-		return err
-	}
-	pins, err := developmentPins(files)
-	if err != nil {
-		return err
-	}
-	for _, in := range []struct {
-		name string
-		data []byte
-		to   **os.File
-	}{{"release", packed, &t.release}, {"pins", pins.Format(), &t.pins}} {
-		fd, err := sealedFile(in.name, in.data)
-		if err != nil {
-			return err
-		}
-		*in.to = os.NewFile(uintptr(fd), in.name)
-	}
-	return nil
-}
-
-// withAttempt is the policy with statements for the program that attempts.
-func (b *bench) withAttempt(p *ir.Policy) (*ir.Policy, error) {
-	self, err := ir.ParsePath(b.self)
-	if err != nil {
-		return nil, err
-	}
-	names := func(r ir.Root) bool {
-		return slices.ContainsFunc(p.Files, func(f ir.FileRule) bool { return f.Path.Root() == r })
-	}
-	if b.homely && b.home.Above(self) && names(ir.Home) {
-		if self, err = ir.ParsePath("${home}" + strings.TrimPrefix(self.String(), b.home.String())); err != nil {
-			return nil, err
-		}
-	}
-	q := *p
-	q.Targets, q.Workspace, q.Commands = []ir.Target{ir.Bwrap}, ir.ByCommand, nil
-	q.Limits = []ir.Limit{{Name: ir.Timeout, Value: attemptTime.Milliseconds(), Origin: "live/timeout"}}
-	q.Files = append(slices.Clone(p.Files), ir.FileRule{Path: self, Level: ir.Read, Origin: "live/read"})
-	q.Execute = append(slices.Clone(p.Execute), ir.ExecuteRule{Path: self, Origin: "live/execute"})
-	slices.SortStableFunc(q.Files, func(x, y ir.FileRule) int { return x.Path.Compare(y.Path) })
-	slices.SortStableFunc(q.Execute, func(x, y ir.ExecuteRule) int { return x.Path.Compare(y.Path) })
-	if err := q.Check(); err != nil {
-		return nil, fmt.Errorf("the program that attempts cannot be added to the policy: %w", err)
-	}
-	return &q, nil
 }
 
 // cannot says why a request is not tried, "" when it is.

@@ -85,13 +85,14 @@ func test(c *cli.Context) error {
 		return err
 	}
 	o := expect.Options{Models: targets.Models(), Place: conf.place, Because: func(r ir.Reason) string { return reasons[r] }}
+	tried := func() error { return nil }
 	if c.Bool("live") {
 		lab, err := newLab(c, conf)
 		if err != nil {
 			return err
 		}
 		defer lab.close()
-		o.Live = lab.try
+		o.Live, tried = lab.try, lab.interrupted
 	}
 	own := func(file string) bool { _, ok := conf.config.Sources[file]; return ok }
 	report := expect.Run(tests, conf.results, own, o)
@@ -99,6 +100,8 @@ func test(c *cli.Context) error {
 		return err
 	}
 	switch sum := report.Sum(); {
+	case tried() != nil:
+		return &exitError{exitMachine, fmt.Errorf("interrupted before all expectations were tried: %w", tried())}
 	case report.Failed():
 		return &exitError{Code: exitNo}
 	case o.Live != nil && sum.Tried == 0:
@@ -225,5 +228,6 @@ func (conf *configuration) place(r diag.Range) diag.Range {
 // lab tries expectations against a kernel.
 type lab interface {
 	try(compiler.Test, compiler.Expectation) expect.Live
+	interrupted() error
 	close()
 }
