@@ -15,7 +15,7 @@ type Test struct {
 	Range diag.Range // the block's header
 	// Policy names the policy; its Range is zero when the test leaves it to
 	// there being only one.
-	Policy String
+	Policy       String
 	Bind         []SlotPath // in source order
 	Expectations []Expectation
 }
