@@ -4,7 +4,7 @@ VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -buildid= -X github.com/obspc/obspc/verify/release.Version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: build demo test soak lint clean
+.PHONY: build demo test layouts soak lint clean
 
 build: ## both programs, static, into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/obspc ./cmd/obsrun
@@ -17,6 +17,10 @@ demo: ## the main job on the embedded demo policies, start to end
 test: ## the whole suite, live sandbox tests included
 	scripts/need bubblewrap
 	$(GO) test ./...
+
+layouts: ## the demo and the live tests on Debian 13's files, as root or through sudo
+	scripts/need bubblewrap
+	scripts/layouts
 
 soak: ## what is too long for every change: thousands of policies in real sandboxes, longer fuzzing
 	scripts/need bubblewrap
