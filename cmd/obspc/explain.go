@@ -88,6 +88,7 @@ func explain(c *cli.Context) error {
 	if err != nil {
 		return wrongCall("%w", err)
 	}
+	request.Path, request.To, request.By = binding.Path(request.Path), binding.Path(request.To), binding.Path(request.By)
 	a := conf.answer(result, bound, request)
 	if err := a.addTargets(result.Policy, binding, request); err != nil {
 		return wrongCall("%w", err)

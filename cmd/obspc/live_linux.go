@@ -21,7 +21,7 @@ import (
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/expect"
+	"github.com/obspc/obspc/cmd/obspc/expect"
 	"github.com/obspc/obspc/runtime"
 	"github.com/obspc/obspc/verify/release"
 )

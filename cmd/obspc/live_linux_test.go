@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/expect"
+	"github.com/obspc/obspc/cmd/obspc/expect"
 )
 
 // workspacePolicy needs src and out to stand in the workspace, and tool.

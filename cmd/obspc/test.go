@@ -12,7 +12,7 @@ import (
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/expect"
+	"github.com/obspc/obspc/cmd/obspc/expect"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
