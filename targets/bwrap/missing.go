@@ -74,7 +74,9 @@ func (p *plan) want() {
 		}
 	}
 	for _, o := range p.ops {
-		if o.States() || !p.needed[o.at] || p.decider(o.at).level() != ir.Write {
+		// An optional rule for a missing path is as if unsaid: what leads over it to a
+		// missing protected name has to be made all the same.
+		if o.States() && !(o.Optional && !o.active) || !p.needed[o.at] || p.decider(o.at).level() != ir.Write {
 			continue
 		}
 		if fact, known := p.facts[o.at]; known && fact.Kind == Missing {

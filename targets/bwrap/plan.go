@@ -176,7 +176,7 @@ func (p *plan) activate(o *placed) error {
 	} else if err := p.look(o); err != nil {
 		return err
 	}
-	if o.kind == Missing {
+	if o.kind == Missing || o.Optional && p.facts[o.at].Placeholder {
 		return p.missing(o)
 	}
 	o.active = true

@@ -218,3 +218,33 @@ func TestKindsThatAMountCannotKeep(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOptionalRuleOnTheWay: an optional rule whose path is missing is as if
+// unsaid, and a missing protected name below it is kept missing over a directory
+// that is made for it.
+func TestAnOptionalRuleOnTheWay(t *testing.T) {
+	for _, statement := range []string{"optional write ${workspace}/gone", "optional execute ${workspace}/gone"} {
+		s := compile(t, "write ${workspace}", statement, "deny ${workspace}/gone/deep/er")
+		f := factsFor(s, testBinding, map[string]Fact{"/w/gone": {}, "/w/gone/deep": {}, "/w/gone/deep/er": {}})
+		got, err := s.Placeholders(testBinding, f)
+		want := []Placeholder{{ir.MustPath("/w/gone"), true}, {ir.MustPath("/w/gone/deep"), true}, {ir.MustPath("/w/gone/deep/er"), false}}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Placeholders() with %q = %v, %v, want %v", statement, got, err, want)
+			continue
+		}
+		for _, w := range got {
+			f[w.Path] = Fact{Kind: File, Placeholder: true}
+			if w.Directory {
+				f[w.Path] = Fact{Kind: Directory, Placeholder: true}
+			}
+		}
+		table, err := s.Table(testBinding, f)
+		if err != nil {
+			t.Errorf("Table() with %q = %v", statement, err)
+			continue
+		}
+		if got := mounts(table); !strings.HasSuffix(got, "bind /w rw\nbind /w/gone rw\nbind /w/gone/deep rw\nhidden-file /w/gone/deep/er\n") {
+			t.Errorf("Table() with %q has\n%s", statement, got)
+		}
+	}
+}
