@@ -56,7 +56,7 @@ func (m *Model) Questions(r ir.Request) ([]Question, error) {
 		switch {
 		case r.Kind == ir.ListRequest:
 			q.Known["vnode-type"] = []string{"DIRECTORY"}
-		case r.Kind == ir.StatRequest && slices.Contains(links, r.Path.String()):
+		case r.Kind == ir.StatRequest && sbpl.IsLink(r.Path.String()):
 			// The link itself is looked at under its own name.
 			q.Known["path"], q.Known["vnode-type"] = []string{r.Path.String()}, []string{"SYMLINK"}
 		}
@@ -64,9 +64,6 @@ func (m *Model) Questions(r ir.Request) ([]Question, error) {
 	}
 	return m.keep(out...), nil
 }
-
-// links are the directories that macOS has as links in /.
-var links = []string{"/tmp", "/var", "/etc"}
 
 // ask is a question about a path, which rules see as the kernel resolves it. A
 // process that sandbox-exec starts holds no extension.

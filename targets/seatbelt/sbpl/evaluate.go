@@ -207,19 +207,28 @@ func (p *Profile) settle(r *request, w *walker) {
 	}
 }
 
-// links are directories that macOS has as links in /: rules never see them but where
-// the link itself is looked at.
-var links = []string{"/tmp", "/var", "/etc"}
+// links are directories that macOS has as links in /, and where they lead (measured
+// by SANDBOX_LORE and mxc): rules never see them but where the link itself is looked
+// at.
+var links = []struct{ link, target string }{
+	{"/tmp", "/private/tmp"}, {"/var", "/private/var"}, {"/etc", "/private/etc"}, {"/home", "/System/Volumes/Data/home"},
+}
 
 // Canonical is an absolute path as the kernel hands it to a profile, as far as that
-// is the same on every Mac: /tmp, /var and /etc lie in /private.
+// is the same on every Mac: /tmp, /var and /etc lie in /private, /home on the data
+// volume.
 func Canonical(path string) string {
-	for _, link := range links {
-		if rest, ok := strings.CutPrefix(path, link); ok && (rest == "" || rest[0] == '/') {
-			return "/private" + path
+	for _, l := range links {
+		if rest, ok := strings.CutPrefix(path, l.link); ok && (rest == "" || rest[0] == '/') {
+			return l.target + rest
 		}
 	}
 	return path
+}
+
+// IsLink reports whether a path is itself one of those links.
+func IsLink(path string) bool {
+	return slices.ContainsFunc(links, func(l struct{ link, target string }) bool { return l.link == path })
 }
 
 // Leaves lists the operations of the profile's release that no other has as parent:

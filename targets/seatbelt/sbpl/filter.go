@@ -1,6 +1,7 @@
 package sbpl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/obspc/obspc/targets/seatbelt/sbpl/scheme"
@@ -10,7 +11,7 @@ import (
 // a filter may hold another twice, so that few bytes make many.
 const (
 	maxFilter  = 50_000
-	maxFilters = 1_000_000
+	maxFilters = 300_000
 )
 
 // Filter is a condition on a request.
@@ -130,6 +131,16 @@ func anyOf(at scheme.Pos, filters []*Filter) (*Filter, error) {
 		return filters[0], nil
 	}
 	return joined("require-any", some, at, filters)
+}
+
+// categories lists one atom of each category that the filter has.
+func (f *Filter) categories() (out []*Filter) {
+	f.each(false, func(f *Filter, _ bool) {
+		if !slices.ContainsFunc(out, func(have *Filter) bool { return have.atom.spec.category == f.atom.spec.category }) {
+			out = append(out, f)
+		}
+	})
+	return out
 }
 
 // each visits the atoms of f, and whether each stands under an odd number of

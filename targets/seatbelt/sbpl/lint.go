@@ -11,7 +11,7 @@ import (
 // meant, in reading order. What libsandbox refuses is an error, all else a warning.
 func Lint(name string, src []byte, o Options) diag.List {
 	profile, errs := parseAll(name, src, o)
-	l := &linter{profile: profile, options: o, name: name, src: src}
+	l := &linter{profile: profile, options: o, name: name, src: src, leaves: map[string][]string{}}
 	for _, err := range errs {
 		l.add(refused(l, err))
 	}
@@ -45,6 +45,7 @@ type linter struct {
 	name    string
 	src     []byte
 	list    diag.List
+	leaves  map[string][]string // of operations, once asked for
 }
 
 func (l *linter) add(d diag.Diagnostic) { l.list.Add(d) }

@@ -31,6 +31,7 @@ func TestLint(t *testing.T) {
 	}{
 		{"nothing", `(allow file-read* (subpath "/usr/lib"))`, nil},
 		{"unresolved /tmp", `(allow file-read* (subpath "/tmp/x"))`, []string{"1:28-36 link-path"}},
+		{"/home", `(allow file-read* (literal "/home/u"))`, []string{"1:28-37 link-path"}},
 		{"both spellings", `(allow file-read* (subpath "/tmp") (subpath "/private/tmp"))`, nil},
 		{"the link itself", `(allow file-read-metadata (literal "/etc"))`, nil},
 		{"prefix of a link", `(allow file-read* (prefix "/var/db/"))`, []string{"1:27-37 link-path"}},

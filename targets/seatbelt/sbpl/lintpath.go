@@ -36,7 +36,7 @@ func (l *linter) path(r *Rule, f *Filter, i int, text string) {
 	case f.atom.spec.name == "path" && Canonical(text) != text:
 		twin := Canonical(text)
 		// The link itself is looked at under its own name.
-		isLink := slices.Contains(links, text) && f.atom.how == equals
+		isLink := IsLink(text) && f.atom.how == equals
 		if !isLink && !l.names(r, twin) {
 			l.add(linkPath(l, f, i, text, twin))
 		}
@@ -65,8 +65,8 @@ func (l *linter) expressions() {
 			if !anchored(e.source) {
 				l.add(unanchored(l, f, i))
 			}
-			if twin := linkPattern(e.source); twin != "" && f.atom.spec.name == "path" {
-				l.add(linkPath(l, f, i, strings.TrimPrefix(twin, "/private"), twin))
+			if link, target := linkPattern(e.source); link != "" && f.atom.spec.name == "path" {
+				l.add(linkPath(l, f, i, link, target))
 			}
 			if r.Allow == negated && f.atom.spec.kind == pathPattern && plainLetters(e.source) {
 				l.add(caseOfPattern(l, f, i))
@@ -75,14 +75,14 @@ func (l *linter) expressions() {
 	})
 }
 
-// linkPattern is the resolved path that a pattern means when it begins with a link.
-func linkPattern(source string) string {
-	for _, link := range links {
-		if rest, ok := strings.CutPrefix(source, "^"+link); ok && (rest == "" || strings.IndexByte("/$(", rest[0]) >= 0) {
-			return "/private" + link
+// linkPattern is the link that a pattern begins with, and where it leads.
+func linkPattern(source string) (link, target string) {
+	for _, l := range links {
+		if rest, ok := strings.CutPrefix(source, "^"+l.link); ok && (rest == "" || strings.IndexByte("/$(", rest[0]) >= 0) {
+			return l.link, l.target
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // plainLetters reports letters outside of classes: they match in one case only.

@@ -91,14 +91,16 @@ func (l *linter) sockets() {
 
 // parts checks filters and modifiers against the operations they stand with.
 func (l *linter) parts() {
-	l.atoms(func(r *Rule, f *Filter, _ bool) {
-		for _, op := range r.Operations {
-			if !usable(op, f.atom.spec.category, l.profile.Release) {
-				l.add(filterWithoutEffect(l, f, op))
+	l.own(func(r *Rule) {
+		if r.Filter != nil {
+			for _, f := range r.Filter.categories() {
+				for _, op := range r.Operations {
+					if !usable(op, f.atom.spec.category, l.profile.Release) {
+						l.add(filterWithoutEffect(l, f, op))
+					}
+				}
 			}
 		}
-	})
-	l.own(func(r *Rule) {
 		for _, m := range r.Modifiers {
 			if m.Name == "no-sandbox" {
 				l.add(noSandbox(l, r))

@@ -27,19 +27,24 @@ func (l *linter) unfiltered() {
 	})
 }
 
-// maxTried bounds the requests that a lint of one profile decides.
-const maxTried = 20_000
+// maxTried and maxWork bound the requests that a lint of one profile decides, and
+// the comparisons that they may take.
+const (
+	maxTried = 20_000
+	maxWork  = 20_000_000
+)
 
 // denials checks that what a rule refuses is refused: on the members of its families
 // too, and whatever later rules say. Witnesses are the names that the rule itself
 // states.
 func (l *linter) denials() {
-	tried := 0
+	tried, most := 0, min(maxTried, maxWork/max(l.profile.atoms, 1))
 	l.own(func(r *Rule) {
-		if r.Allow || r.Filter == nil || tried > maxTried {
+		if r.Allow || r.Filter == nil || tried > most {
 			return
 		}
 		samples := l.samples(r)
+		tried += len(samples)
 		for _, op := range r.Operations {
 			n, done := l.denial(r, op, samples)
 			if tried += n; done {
@@ -53,7 +58,7 @@ func (l *linter) denials() {
 // first fault.
 func (l *linter) denial(r *Rule, op string, samples []sample) (tried int, done bool) {
 	overridden := 0
-	for _, leaf := range l.profile.leavesBelow(op) {
+	for _, leaf := range l.leavesBelow(op) {
 		for _, s := range samples {
 			if !takes(leaf, s.category) {
 				continue
@@ -80,11 +85,15 @@ func (l *linter) denial(r *Rule, op string, samples []sample) (tried int, done b
 }
 
 // leavesBelow is the operations at or below op that have none below them.
-func (p *Profile) leavesBelow(op string) []string {
-	return slices.DeleteFunc(p.Leaves(), func(leaf string) bool {
+func (l *linter) leavesBelow(op string) []string {
+	if have, ok := l.leaves[op]; ok {
+		return have
+	}
+	l.leaves[op] = slices.DeleteFunc(l.profile.Leaves(), func(leaf string) bool {
 		o, _ := operations.Named(leaf)
-		return leaf != op && !isBelow(o, op, p.Release)
+		return leaf != op && !isBelow(o, op, l.profile.Release)
 	})
+	return l.leaves[op]
 }
 
 // sample is a value that a rule speaks of.
@@ -93,7 +102,7 @@ type sample struct{ name, category, value string }
 // samples are the values that the atoms of a rule state and that the rule matches.
 func (l *linter) samples(r *Rule) (out []sample) {
 	r.Filter.each(false, func(f *Filter, negated bool) {
-		if negated || len(out) > 100 {
+		if negated || len(out) > 20 {
 			return
 		}
 		for _, text := range f.atom.texts {
@@ -112,7 +121,7 @@ func (l *linter) samples(r *Rule) (out []sample) {
 // matches reports whether the rule matches a sample of which nothing else is known.
 func (l *linter) matches(r *Rule, s sample) bool {
 	for _, op := range r.Operations {
-		for _, leaf := range l.profile.leavesBelow(op) {
+		for _, leaf := range l.leavesBelow(op) {
 			if takes(leaf, s.category) {
 				q := &request{op: leaf, context: Context{s.name: {s.value}}}
 				return q.holds(r.Filter, opens{}) == yes

@@ -11,7 +11,7 @@ import (
 // maxPattern bounds one pattern, and maxPatterns all of a profile together, in bytes.
 const (
 	maxPattern  = 16 << 10
-	maxPatterns = 1 << 20
+	maxPatterns = 1 << 19
 )
 
 // expression is a pattern of AppleMatch, found anywhere in a text unless anchored.

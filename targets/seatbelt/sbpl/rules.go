@@ -85,24 +85,25 @@ func (p *parser) checkCategories(g parts) error {
 	if p.release > operations.Mavericks {
 		return nil
 	}
-	var err error
-	for _, f := range g.filters {
-		f.each(false, func(f *Filter, _ bool) {
+	for _, filter := range g.filters {
+		for _, f := range filter.categories() {
 			for _, o := range g.operations {
-				if err == nil && !usable(o.name, f.atom.spec.category, p.release) {
-					err = &scheme.Error{At: f.At, Code: WrongCategory, Message: f.atom.spec.category + " filter does not apply to " + o.name + " operation"}
+				if !usable(o.name, f.atom.spec.category, p.release) {
+					return &scheme.Error{At: f.At, Code: WrongCategory, Message: f.atom.spec.category + " filter does not apply to " + o.name + " operation"}
 				}
 			}
-		})
+		}
 	}
-	return err
+	return nil
 }
 
 // add keeps the rule.
 func (p *parser) add(c *scheme.Call, allow bool, g parts) (scheme.Value, error) {
 	r := &Rule{At: c.At, Allow: allow, Modifiers: g.modifiers}
+	seen := map[string]bool{}
 	for _, o := range g.operations {
-		if !o.dropped && !slices.Contains(r.Operations, o.name) {
+		if !o.dropped && !seen[o.name] {
+			seen[o.name] = true
 			r.Operations = append(r.Operations, o.name)
 		}
 	}

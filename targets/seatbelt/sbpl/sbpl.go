@@ -60,6 +60,7 @@ type Profile struct {
 	Dropped []scheme.Pos
 
 	lists map[string]*list
+	atoms int // of all rules, filters that several rules share counted each time
 }
 
 // Rule is one (allow …) or (deny …), with what was wrapped around it.
@@ -124,6 +125,9 @@ func Parse(name string, src []byte, o Options) (*Profile, error) {
 	return p.profile, nil
 }
 
+// maxErrors is how many errors of one profile are told.
+const maxErrors = 100
+
 // parseAll reads a profile past its errors, form by form. The profile is nil when
 // the text cannot be split into forms.
 func parseAll(name string, src []byte, o Options) (*Profile, []error) {
@@ -131,6 +135,9 @@ func parseAll(name string, src []byte, o Options) (*Profile, []error) {
 	text, err := scheme.Read(name, src)
 	var errs []error
 	for i, form := range text.Forms {
+		if len(errs) >= maxErrors {
+			break
+		}
 		if _, err := p.machine.Eval(form, text.Open[i]); err != nil {
 			errs = append(errs, err)
 		}
@@ -147,6 +154,7 @@ func parseAll(name string, src []byte, o Options) (*Profile, []error) {
 // finish checks what only the whole text shows, and builds the lists.
 func (p *parser) finish(text scheme.Text) error {
 	profile := p.profile
+	profile.atoms = p.filters
 	profile.Ended, profile.Dropped = text.Ended, text.Dropped
 	profile.Version, profile.Stated = p.version, p.version != 0
 	var err error
