@@ -6,8 +6,7 @@ type Limits struct {
 	Steps, Depth, Bytes int
 }
 
-// Generous is far beyond what a profile written by people needs: Apple's largest
-// takes some 20,000 steps.
+// Generous is far beyond what a profile written by people needs.
 var Generous = Limits{Steps: 4_000_000, Depth: 4_000, Bytes: 64 << 20}
 
 // Machine evaluates forms in one global environment. It is for one text at a time
