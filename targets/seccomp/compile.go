@@ -1,6 +1,7 @@
 package seccomp
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -23,11 +24,46 @@ func Compile(p *ir.Policy, arch Arch) Program {
 		cases = append(cases, to(numberOf(r.call, arch), r.answer.String()))
 	}
 	cases = append(cases, to(numberOf("socket", arch), "socket"), to(numberOf("socketpair", arch), "socketpair"))
+	var checked []moded
+	for _, m := range modedCalls {
+		if nr := numberOf(m.call, arch); nr != none {
+			cases, checked = append(cases, to(nr, m.block())), append(checked, m)
+		}
+	}
 	b.choose(Allow.String(), cases...)
 	b.socket(p.Unix.Visible)
 	b.socketpair(p.Unix.Visible)
-	b.exits(Allow, Errno(eafnosupport), Errno(enosys), KillProcess)
+	b.modes(checked)
+	b.exits(Allow, Errno(eafnosupport), Errno(enosys), Errno(eperm), KillProcess)
 	return b.program()
+}
+
+// block is the label of the instructions that judge m: calls whose arguments
+// stand alike share them.
+func (m moded) block() string {
+	if m.flags < 0 {
+		return fmt.Sprintf("mode %d", m.mode)
+	}
+	return fmt.Sprintf("mode %d flags %d", m.mode, m.flags)
+}
+
+// modes writes what the calls that give a file its mode answer.
+func (b *builder) modes(list []moded) {
+	refuse := Errno(eperm).String()
+	for _, m := range list {
+		if _, done := b.labels[m.block()]; done {
+			continue
+		}
+		b.label(m.block())
+		if m.flags >= 0 {
+			b.load(low(m.flags))
+			b.emit(andValue, makesFile, "", "")
+			b.emit(jumpEqual, 0, Allow.String(), "")
+		}
+		b.load(low(m.mode))
+		b.emit(andValue, setUserID, "", "")
+		b.emit(jumpEqual, 0, Allow.String(), refuse)
+	}
 }
 
 // socket writes what socket(2) answers, by family and, where it matters, type.

@@ -53,6 +53,14 @@ type Summary struct {
 	// Socket and Pair are by address family, for each socket type (the type
 	// argument less its flags): what socket(2) and socketpair(2) answer.
 	Socket, Pair [sockTypeMask + 1]Spans
+	// Modes is by call that gives a file its mode.
+	Modes map[string]Modes
+}
+
+// Modes is what such a call answers: to a mode with and without the bit that
+// makes a program start as its owner, and, for an open, when it makes no file.
+type Modes struct {
+	Plain, SetUserID, NoFile Answer
 }
 
 // UnixSockets reports whether a socket can be made that connects to a path.
@@ -82,7 +90,42 @@ func Grants(p Program, arch Arch) Summary {
 		s.Socket[kind] = p.byFamily(own, numberOf("socket", arch), kind)
 		s.Pair[kind] = p.byFamily(own, numberOf("socketpair", arch), kind)
 	}
+	s.Modes = map[string]Modes{}
+	for _, m := range modedCalls {
+		if nr := numberOf(m.call, arch); nr != none {
+			s.Modes[m.call] = p.byMode(own.with(offNumber, nr, ^uint32(0)), m)
+		}
+	}
 	return s
+}
+
+func (p Program) byMode(call known, m moded) Modes {
+	mode := func(bit uint32) Answer {
+		with := call.with(low(m.mode), bit, setUserID)
+		if m.flags < 0 {
+			return p.answer(with)
+		}
+		// O_CREAT, O_TMPFILE, and both.
+		const create, tmpfile = 0o100, makesFile &^ 0o100
+		return join(p.answer(with.with(low(m.flags), create, makesFile)),
+			p.answer(with.with(low(m.flags), tmpfile, makesFile)),
+			p.answer(with.with(low(m.flags), makesFile, makesFile)))
+	}
+	out := Modes{Plain: mode(0), SetUserID: mode(setUserID)}
+	if m.flags >= 0 {
+		out.NoFile = p.answer(call.with(low(m.flags), 0, makesFile))
+	}
+	return out
+}
+
+// join is what a class of classes gets.
+func join(answers ...Answer) Answer {
+	for _, a := range answers[1:] {
+		if a != answers[0] {
+			return Answer{Mixed: true}
+		}
+	}
+	return answers[0]
 }
 
 func (p Program) byFamily(own known, nr, kind uint32) Spans {

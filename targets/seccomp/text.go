@@ -129,6 +129,10 @@ func (p Program) note(i int, arch Arch, call int64) string {
 	name := callName(arch, call)
 	sockets := name == "socket" || name == "socketpair"
 	switch {
+	case in.code == andValue && in.k == setUserID:
+		return "S_ISUID"
+	case in.code == andValue && in.k == makesFile:
+		return "O_CREAT, O_TMPFILE"
 	case in.code == loadWord && sockets && in.k == low(0):
 		return name + ": address family"
 	case in.code == loadWord && sockets && in.k == low(1):

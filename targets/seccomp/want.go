@@ -19,7 +19,9 @@ func Want(p *ir.Policy, arch Arch) Summary {
 	})
 	breaks := []uint32{x32Bit}
 	for _, c := range calls {
-		breaks = append(breaks, c.number(arch), c.number(arch)+1)
+		if nr := c.number(arch); nr != none {
+			breaks = append(breaks, nr, nr+1)
+		}
 	}
 	s.Calls = spans(breaks, func(nr uint32) Answer { return wantCall(arch, nr) })
 	breaks = nil
@@ -29,6 +31,17 @@ func Want(p *ir.Policy, arch Arch) Summary {
 	for kind := range uint32(sockTypeMask + 1) {
 		s.Socket[kind] = spans(breaks, func(family uint32) Answer { return wantSocket(p, family, kind) })
 		s.Pair[kind] = spans(breaks, func(family uint32) Answer { return wantPair(p, family, kind) })
+	}
+	s.Modes = map[string]Modes{}
+	for _, m := range modedCalls {
+		if numberOf(m.call, arch) == none {
+			continue
+		}
+		want := Modes{Plain: Answer{Action: Allow}, SetUserID: Answer{Action: Errno(eperm)}}
+		if m.flags >= 0 {
+			want.NoFile = Answer{Action: Allow}
+		}
+		s.Modes[m.call] = want
 	}
 	return s
 }
@@ -43,6 +56,11 @@ func wantCall(arch Arch, nr uint32) Answer {
 	for _, r := range fixed {
 		if nr == numberOf(r.call, arch) {
 			return Answer{Action: r.answer}
+		}
+	}
+	for _, m := range modedCalls {
+		if n := numberOf(m.call, arch); n != none && nr == n {
+			return Answer{Mixed: true}
 		}
 	}
 	return Answer{Action: Allow}
@@ -83,6 +101,11 @@ func (s Summary) Differences(want Summary) []string {
 	for kind := range s.Socket {
 		compare(fmt.Sprintf("socket of type %d, family", kind), s.Socket[kind], want.Socket[kind])
 		compare(fmt.Sprintf("socket pair of type %d, family", kind), s.Pair[kind], want.Pair[kind])
+	}
+	for _, m := range modedCalls {
+		if have, want := s.Modes[m.call], want.Modes[m.call]; have != want {
+			out = append(out, fmt.Sprintf("%s: %s answers %v by mode, want %v", s.Arch, m.call, have, want))
+		}
 	}
 	return out
 }

@@ -1,0 +1,216 @@
+package seccomp
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	for name, probe := range map[string]func() error{
+		"add_key":           addKey,
+		"request_key":       requestKey,
+		"keyctl":            keyctl,
+		"ptrace":            func() error { return raw(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0, 0) },
+		"process_vm_readv":  func() error { return copyOwnMemory(unix.SYS_PROCESS_VM_READV) },
+		"process_vm_writev": func() error { return copyOwnMemory(unix.SYS_PROCESS_VM_WRITEV) },
+		"pidfd_getfd":       getfd,
+		"chmod":             func() error { return withFile(func(at string, _ int) error { return unix.Chmod(at, 0o4755) }) },
+		"fchmod":            func() error { return withFile(func(_ string, fd int) error { return unix.Fchmod(fd, 0o4755) }) },
+		"fchmodat2": func() error {
+			return withFile(func(at string, _ int) error {
+				return unix.Fchmodat(unix.AT_FDCWD, at, 0o4755, unix.AT_SYMLINK_NOFOLLOW)
+			})
+		},
+		"chmod plain": func() error { return withFile(func(at string, _ int) error { return unix.Chmod(at, 0o755) }) },
+		"chmod group": func() error { return withFile(func(at string, _ int) error { return unix.Chmod(at, 0o2755) }) },
+		"open": func() error {
+			return makeAt(func(at string) error { return opened(unix.Open(at, unix.O_CREAT, 0o4755)) })
+		},
+		"open temporary": func() error { return opened(unix.Open("/tmp", unix.O_TMPFILE|unix.O_WRONLY, 0o4755)) },
+		"open plain": func() error {
+			return makeAt(func(at string) error { return opened(unix.Open(at, unix.O_CREAT, 0o755)) })
+		},
+		"open, no file":   func() error { return opened(unix.Open("/tmp", unix.O_RDONLY, 0o4755)) },
+		"mknod":           func() error { return makeAt(func(at string) error { return unix.Mknod(at, unix.S_IFREG|0o4755, 0) }) },
+		"mkdir":           func() error { return makeAt(func(at string) error { return unix.Mkdir(at, 0o4755) }) },
+		"openat2 written": func() error { return makeAt(writtenThroughOpenat2) },
+	} {
+		probes[name] = probe
+	}
+}
+
+// raw makes a call whose answer is an error number or nothing of interest.
+func raw(nr uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	if _, _, errno := unix.RawSyscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func addKey() error {
+	_, err := unix.AddKey("user", "obspc-test", []byte("x"), unix.KEY_SPEC_PROCESS_KEYRING)
+	return err
+}
+
+// requestKey asks for a key that is there, so that nobody starts a program to
+// make one.
+func requestKey() error {
+	if err := addKey(); err != nil {
+		return err
+	}
+	_, err := unix.RequestKey("user", "obspc-test", "", 0)
+	return err
+}
+
+func keyctl() error {
+	_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_PROCESS_KEYRING, true)
+	return err
+}
+
+func copyOwnMemory(nr uintptr) error {
+	from, to := byte(1), byte(0)
+	source := unix.Iovec{Base: &from, Len: 1}
+	target := unix.Iovec{Base: &to, Len: 1}
+	return raw(nr, uintptr(os.Getpid()), uintptr(unsafe.Pointer(&target)), 1, uintptr(unsafe.Pointer(&source)), 1, 0)
+}
+
+func getfd() error {
+	pidfd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return err
+	}
+	return opened(unix.PidfdGetfd(pidfd, 0, 0))
+}
+
+func opened(fd int, err error) error {
+	if err == nil {
+		err = unix.Close(fd)
+	}
+	return err
+}
+
+func makeAt(do func(at string) error) error {
+	dir, err := os.MkdirTemp("/tmp", "obspc")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return do(filepath.Join(dir, "x"))
+}
+
+func withFile(do func(at string, fd int) error) error {
+	return makeAt(func(at string) error {
+		file, err := os.Create(at)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return do(at, int(file.Fd()))
+	})
+}
+
+// writtenThroughOpenat2 makes a file with the bit, which the filter does not see,
+// and fills it in every way: unix.EFBIG when something is in it and the bit still
+// there.
+func writtenThroughOpenat2(at string) error {
+	how := unix.OpenHow{Flags: unix.O_CREAT | unix.O_RDWR, Mode: 0o4755}
+	fd, err := unix.Openat2(unix.AT_FDCWD, at, &how)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	for _, fill := range []func() error{
+		func() error { return unix.Ftruncate(fd, 4096) },
+		func() error { return unix.Fallocate(fd, 0, 0, 4096) },
+		func() error { _, err := unix.Write(fd, []byte("x")); return err },
+	} {
+		if err := fill(); err != nil {
+			return err
+		}
+		var stat unix.Stat_t
+		if err := unix.Fstat(fd, &stat); err != nil {
+			return err
+		}
+		if stat.Size > 0 && stat.Mode&unix.S_ISUID != 0 {
+			return unix.EFBIG
+		}
+	}
+	return nil
+}
+
+// TestLiveFixed holds the kernel to what no policy decides: each attempt outside
+// of the filter, the control, and under it.
+func TestLiveFixed(t *testing.T) {
+	for caller, s := range callers(t) {
+		for _, tt := range []struct{ probe, want string }{
+			{"add_key", "ENOSYS"}, {"request_key", "ENOSYS"}, {"keyctl", "ENOSYS"},
+			{"ptrace", "EPERM"}, {"process_vm_readv", "EPERM"}, {"process_vm_writev", "EPERM"}, {"pidfd_getfd", "EPERM"},
+			{"chmod", "EPERM"}, {"fchmod", "EPERM"}, {"fchmodat2", "EPERM"},
+			{"open", "EPERM"}, {"open temporary", "EPERM"}, {"mknod", "EPERM"},
+			{"chmod plain", "done"}, {"chmod group", "done"}, {"open plain", "done"}, {"open, no file", "done"}, {"mkdir", "done"},
+			{"openat2 written", "done"},
+		} {
+			t.Run(caller+" "+tt.probe, func(t *testing.T) {
+				if got := s.run(t, nil, tt.probe); got != "done" {
+					t.Skipf("not without a filter either: %s", got)
+				}
+				for word, p := range sockets {
+					if got := s.run(t, p, tt.probe); got != tt.want {
+						t.Errorf("%s under unix %s = %q, want %q", tt.probe, word, got, tt.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestLivePrograms starts interpreters, compilers and archivers under the filter:
+// what it refuses are calls that ordinary programs do without.
+func TestLivePrograms(t *testing.T) {
+	callers(t) // or skips
+	for _, tt := range [][]string{
+		{"python3", "-c", "import subprocess, threading, multiprocessing; print(subprocess.run(['true']).returncode)"},
+		{"node", "-e", "require('child_process').execSync('true'); console.log(process.version)"},
+		{"java", "-version"},
+		{"go", "list", "-deps", "net/http"},
+		{"tar", "-C", "/usr/share/zoneinfo", "-cf", "/dev/null", "."},
+		{"sh", "-c", "mkdir -p /tmp/a/b && chmod g+s /tmp/a/b && cp -a /tmp/a /tmp/c && tar -C /tmp -cpf /tmp/t c && mkdir /tmp/d && tar -C /tmp/d -xpf /tmp/t"},
+		{"git", "init", "--shared", "/tmp/repository"},
+	} {
+		t.Run(tt[0], func(t *testing.T) {
+			program, err := exec.LookPath(tt[0])
+			if err != nil {
+				t.Skipf("%s is not installed", tt[0])
+			}
+			if out, err := underFilter(t, program, tt[1:]...); err != nil {
+				t.Errorf("%s = %v, %s", strings.Join(tt, " "), err, out)
+			}
+		})
+	}
+}
+
+// underFilter runs a program with all of this machine readable and /tmp its own.
+func underFilter(t *testing.T, program string, args ...string) ([]byte, error) {
+	t.Helper()
+	filter := memory(t, Compile(sockets["none"], hostArch(t)).Bytes())
+	defer filter.Close()
+	options := []string{
+		"--unshare-user", "--unshare-pid", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+		"--tmpfs", "/tmp", "--seccomp", "3", "--chdir", "/tmp", "--setenv", "HOME", "/tmp", "--", program,
+	}
+	cmd := exec.Command("/usr/bin/bwrap", append(options, args...)...)
+	cmd.ExtraFiles = []*os.File{filter}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.Bytes(), err
+}
