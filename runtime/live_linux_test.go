@@ -259,6 +259,36 @@ func TestLivePrivileges(t *testing.T) {
 	}
 }
 
+// TestLiveInitUntouched: PID 1 of the sandbox, which ends it when obsrun dies, is
+// out of reach also where the policy lets everything readable start. The process
+// itself is within reach: the control.
+func TestLiveInitUntouched(t *testing.T) {
+	needSandbox(t)
+	for _, body := range []string{plain, "\n  filesystem {\n    write = [workspace]\n    execute = [\"/\"]\n  }"} {
+		text := strings.ReplaceAll(policy(t, body), fmt.Sprintf("execute = [%q]", probePath), "")
+		if body == plain {
+			text = policy(t, body)
+		}
+		v := development(t, text)
+		dir := labDir(t)
+		if r := probed(t, v, dir, "look-into", "self"); r.Exit != 0 {
+			t.Errorf("looking into oneself: %s", r)
+		}
+		if got := strings.TrimSpace(probed(t, v, dir, "look-into", "1").stdout); got != "EACCES" {
+			t.Errorf("opening /proc/1/mem is %q, want EACCES; policy %s", got, body)
+		}
+		// The domain refuses nothing else that the policy allows.
+		must(t, os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
+		write(t, filepath.Join(dir, "a/f"), "x")
+		if r := probed(t, v, dir, "rename", filepath.Join(dir, "a/f"), filepath.Join(dir, "a/b/f")); r.Exit != 0 {
+			t.Errorf("renaming into another directory: %s", r)
+		}
+		if r := probed(t, v, dir, "execute", "/usr/bin/true"); (r.Exit == 0) != (body != plain) {
+			t.Errorf("starting /usr/bin/true: %s", r)
+		}
+	}
+}
+
 // TestLiveDevices: a root caller owns the host's device nodes.
 func TestLiveDevices(t *testing.T) {
 	needSandbox(t)

@@ -95,10 +95,16 @@ func (r *execution) instructions() (*instructions, error) {
 	c := r.command
 	do := &instructions{
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
-		Confine: r.linux.Landlock.Needed(),
+		Confine: r.evidence.Host.Landlock >= landlock.ABI,
 	}
 	do.Limits, do.OpenFiles = rlimits(r.linux.Plan)
-	if do.Confine {
+	switch {
+	case !r.linux.Landlock.Needed():
+		// A domain that refuses nothing still keeps what is in it from looking into
+		// processes outside of it (landlock(7)): PID 1, through /proc/1/mem and
+		// /proc/1/fd, which no filter of calls sees.
+		do.Execute, do.Reparent = []grant{{Path: "/"}}, []grant{{Path: "/"}}
+	default:
 		var err error
 		if do.Execute, err = r.granted(r.linux.Landlock.Bind(r.binding)); err != nil {
 			return nil, err

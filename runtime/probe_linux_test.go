@@ -113,6 +113,14 @@ var attempts = map[string]func([]string) error{
 		fmt.Printf("%q\n", text)
 		return err
 	},
+	"look-into": func(a []string) error {
+		for _, name := range []string{"mem", "environ", "fd"} {
+			if err := touch(filepath.Join("/proc", a[0], name), os.O_RDONLY); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
 	"limit": func(a []string) error {
 		n, err := strconv.Atoi(a[0])
 		if err != nil {
