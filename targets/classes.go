@@ -141,7 +141,7 @@ func (s *sandbox) compare(q ir.Path) error {
 	} {
 		r := ir.Request{Kind: c.kind, Path: at}
 		if d := s.means.Decide(r); d.Allow != c.allowed && (c.allowed || !linked && !s.tighter(q)) {
-			return s.mismatch(r, d, s.machine.String())
+			return s.mismatch(r, d)
 		}
 	}
 	return s.compareName(q)
@@ -157,7 +157,7 @@ func (s *sandbox) compareName(q ir.Path) error {
 	for _, kind := range [...]ir.RequestKind{ir.CreateRequest, ir.RemoveRequest} {
 		r := ir.Request{Kind: kind, Path: q}
 		if d := s.means.Decide(r); d.Allow != a.Name && (a.Name || !s.tighter(q)) {
-			return s.mismatch(r, d, s.machine.String())
+			return s.mismatch(r, d)
 		}
 	}
 	// A rename or link is allowed where both names are, so the answers above are the
@@ -185,7 +185,7 @@ func (s *sandbox) tighter(q ir.Path) bool {
 	if s.table.AbsentDevice(q) {
 		return true
 	}
-	if !s.waived(ir.FeatureOnlyCarveOut) {
+	if !s.waived(ir.Bwrap, ir.FeatureOnlyCarveOut) {
 		return false
 	}
 	return slices.ContainsFunc(s.bound.Files, func(r ir.FileRule) bool { return r.Only && r.Level == ir.Read && r.Path.Above(q) })

@@ -1,222 +1,178 @@
 package targets
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/targets/bwrap"
-	"github.com/obspc/obspc/targets/landlock"
 )
 
-// mutator changes one operation of a set in one way; false when it does not apply.
-type mutator struct {
-	name   string
-	change func(s *bwrap.Set, i int) bool
+// board counts mutants by mutator and keeps those that nothing refused.
+type board struct {
+	mu        sync.Mutex
+	scores    map[string]*score
+	survivors []string
 }
 
-func edit(change func(o *bwrap.Operation) bool) func(*bwrap.Set, int) bool {
-	return func(s *bwrap.Set, i int) bool { return change(&s.Operations[i]) }
-}
+type score struct{ made, refused, byMeaning int }
 
-var mutators = []mutator{
-	{"drop", func(s *bwrap.Set, i int) bool { s.Operations = slices.Delete(s.Operations, i, i+1); return true }},
-	{"duplicate", func(s *bwrap.Set, i int) bool {
-		s.Operations = slices.Insert(s.Operations, i, s.Operations[i])
-		return true
-	}},
-	{"add a foreign read below", func(s *bwrap.Set, i int) bool {
-		return insert(s, bwrap.Operation{Verb: bwrap.LinkOrBind, Path: s.Operations[i].Path.Join("foreign"), Origin: s.Operations[i].Origin})
-	}},
-	{"add a foreign write beside", func(s *bwrap.Set, i int) bool {
-		parent, ok := s.Operations[i].Path.Parent()
-		return ok && insert(s, bwrap.Operation{Verb: bwrap.Bind, Level: ir.Write, Path: parent.Join("foreign"), Origin: s.Operations[i].Origin})
-	}},
-	{"swap with the next", func(s *bwrap.Set, i int) bool {
-		if i+1 == len(s.Operations) {
-			return false
-		}
-		s.Operations[i], s.Operations[i+1] = s.Operations[i+1], s.Operations[i]
-		return true
-	}},
-	{"read to write", edit(func(o *bwrap.Operation) bool {
-		if o.Verb != bwrap.LinkOrBind && (o.Verb != bwrap.Bind || o.Level == ir.Write) {
-			return false
-		}
-		o.Verb, o.Level = bwrap.Bind, ir.Write
-		return true
-	})},
-	{"write to read", edit(func(o *bwrap.Operation) bool {
-		ok := o.Verb == bwrap.Bind && o.Level == ir.Write
-		o.Level = ir.Read
-		return ok
-	})},
-	{"mask to read", edit(func(o *bwrap.Operation) bool {
-		ok := o.Verb == bwrap.Mask
-		o.Verb = bwrap.LinkOrBind
-		return ok
-	})},
-	{"read to mask", edit(func(o *bwrap.Operation) bool {
-		ok := o.Verb == bwrap.LinkOrBind || o.Verb == bwrap.Bind
-		o.Verb, o.Level, o.Optional = bwrap.Mask, ir.Deny, false
-		return ok
-	})},
-	{"pin to skeleton", edit(func(o *bwrap.Operation) bool {
-		ok := o.Verb == bwrap.Pin && !o.Named
-		o.Verb = bwrap.Skeleton
-		return ok
-	})},
-	{"list", edit(func(o *bwrap.Operation) bool { o.Listable = !o.Listable; return o.Verb == bwrap.Skeleton })},
-	{"only", edit(func(o *bwrap.Operation) bool { o.Only = !o.Only; return o.States() && o.Verb != bwrap.Skeleton })},
-	{"optional", edit(func(o *bwrap.Operation) bool { o.Optional = !o.Optional; return true })},
-	{"size", edit(func(o *bwrap.Operation) bool { o.Size *= 2; return o.Verb == bwrap.Tmpfs })},
-	{"one component shorter", edit(func(o *bwrap.Operation) bool {
-		parent, ok := o.Path.Parent()
-		o.Path = parent
-		return ok
-	})},
-	{"one component longer", edit(func(o *bwrap.Operation) bool { o.Path = o.Path.Join("x"); return true })},
-	{"a name that begins alike", edit(func(o *bwrap.Operation) bool {
-		parent, ok := o.Path.Parent()
-		o.Path = parent.Join(o.Path.Base() + "x")
-		return ok
-	})},
-	{"another origin", edit(func(o *bwrap.Operation) bool { o.Origin = "p/else"; return o.States() })},
-}
-
-func insert(s *bwrap.Set, o bwrap.Operation) bool {
-	i, found := slices.BinarySearchFunc(s.Operations, o.Path, func(o bwrap.Operation, p ir.Path) int { return o.Path.Compare(p) })
-	if !found {
-		s.Operations = slices.Insert(s.Operations, i, o)
+func (b *board) of(mutator string) *score {
+	if b.scores[mutator] == nil {
+		b.scores[mutator] = &score{}
 	}
-	return !found
+	return b.scores[mutator]
 }
 
-// TestEveryMutantIsRefused changes the argument set in every way, one at a time.
-// Each mutant must be refused from its bytes. How many the comparison of meanings
-// refuses by itself, without the strict form, is reported beside it: the two hold
-// each other up.
-func TestEveryMutantIsRefused(t *testing.T) {
-	type score struct{ made, refused, byMeaning int }
-	total := score{}
-	for _, m := range mutators {
-		s := score{}
-		for name, statements := range samples {
-			p := policy(t, statements...)
-			files := compileFiles(t, p)
-			original, err := bwrap.Parse(files[bwrapFile])
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range original.Operations {
-				mutant := &bwrap.Set{Policy: original.Policy, Namespaces: original.Namespaces, Operations: slices.Clone(original.Operations)}
-				if !m.change(mutant, i) {
-					continue
-				}
-				s.made++
-				changed := maps.Clone(files)
-				changed[bwrapFile], changed[argsFile] = mutant.JSON(), mutant.Text()
-				if Validate(p, changed) != nil {
-					s.refused++
-				} else {
-					t.Errorf("%s of %s %s in %q is accepted", m.name, original.Operations[i].Verb, original.Operations[i].Path, name)
-				}
-				if differsInMeaning(t, p, files, mutant) {
-					s.byMeaning++
-				}
-			}
-		}
-		t.Logf("%-28s %4d mutants, %4d refused, %4d of them by meaning alone", m.name, s.made, s.refused, s.byMeaning)
-		total.made, total.refused, total.byMeaning = total.made+s.made, total.refused+s.refused, total.byMeaning+s.byMeaning
-		if s.made == 0 {
-			t.Errorf("%s applied to nothing", m.name)
-		}
+// judge counts one mutant. One that was not refused is a survivor, named by
+// mutator, sample and what was changed.
+func (b *board) judge(mutator, sample, what string, refused bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.of(mutator)
+	s.made++
+	if refused {
+		s.refused++
+		return
 	}
-	t.Logf("%-28s %4d mutants, %4d refused, %4d of them by meaning alone", "all", total.made, total.refused, total.byMeaning)
+	b.survivors = append(b.survivors, strings.Join([]string{mutator, sample, what}, " | "))
 }
 
-// differsInMeaning compares a set with the policy class by class, whatever its
-// form.
-func differsInMeaning(t *testing.T, p *ir.Policy, files map[string][]byte, s *bwrap.Set) bool {
-	read, err := ReadLinux(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read.Set = s
-	v := &validator{policy: p, files: files, read: read}
-	machines, err := v.machines()
-	return err != nil || v.every(machines) != nil
+func (b *board) byMeaning(mutator string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.of(mutator).byMeaning++
 }
 
-// TestNamespacesCannotBeLeftOut drops each of them.
-func TestNamespacesCannotBeLeftOut(t *testing.T) {
-	p := policy(t, samples["hole and window"]...)
-	files := compileFiles(t, p)
-	set, err := bwrap.Parse(files[bwrapFile])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range set.Namespaces {
-		mutant := &bwrap.Set{Policy: set.Policy, Namespaces: slices.Delete(slices.Clone(set.Namespaces), i, i+1), Operations: set.Operations}
-		changed := maps.Clone(files)
-		changed[bwrapFile], changed[argsFile] = mutant.JSON(), mutant.Text()
-		if Validate(p, changed) == nil {
-			t.Errorf("Validate without the %s namespace = nil", name)
-		}
-	}
-}
-
-// TestLandlockMutantsAreRefused does the same to the rules of execution.
-func TestLandlockMutantsAreRefused(t *testing.T) {
-	made := 0
+// mutated are the policies whose artifacts are changed: the samples, and one that
+// states everything, whose texts are changed member by member.
+func mutated(t *testing.T) map[string]*ir.Policy {
+	out := map[string]*ir.Policy{}
 	for name, statements := range samples {
-		p := policy(t, statements...)
+		out[name] = policy(t, statements...)
+	}
+	p := policy(t, "read /usr", "write ${workspace}", "read ${workspace}/r", "deny ${home}/.ssh", "execute /usr/bin", "tmp", "visible", "optional read ${home}/.config")
+	at := func(s string) ir.Origin { return ir.Origin("p/" + s) }
+	for i := range p.Files {
+		if p.Files[i].Backing == ir.HostFile && p.Files[i].Path.Root() != ir.Config {
+			p.Files[i].Origin = at("filesystem." + p.Files[i].Level.String() + "[" + itoa(i) + "]")
+		}
+	}
+	p.Execute[0].Origin = at("filesystem.execute[0]")
+	p.Targets = []ir.Target{ir.Bwrap, ir.Seatbelt}
+	p.Environment = []ir.Variable{{Name: "CACHE", Value: ir.Value{ir.SlotRef(ir.Workspace), ir.Literal("/c")}, Origin: at("environment.CACHE")}}
+	p.Limits = []ir.Limit{{Name: ir.OpenFiles, Value: 64, Origin: at("limits.open_files")}, {Name: ir.Timeout, Value: 3000, Origin: at("limits.timeout")}}
+	p.System.Services = []ir.Name{{Name: "com.example.service", Origin: at("system.services[0]")}}
+	p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "example.com"}, Ports: []uint16{443}, Origin: at("network.endpoint.e")}}
+	for _, target := range p.Targets {
+		for _, f := range []ir.Feature{ir.FeatureEndpoint, ir.FeatureLoopback} {
+			p.Waivers = append(p.Waivers, ir.Waiver{Target: target, Feature: f, Reason: "accepted", Origin: at("waive." + string(target))})
+		}
+	}
+	p.Commands = []ir.Command{{
+		Name: "c", Executable: ir.MustPath("/usr/bin/c"), Arguments: []ir.Value{{ir.Literal("-n")}, {ir.FieldRef("n")}},
+		Fields: []ir.Field{{Name: "n", Form: ir.IntegerForm, Min: 1, Max: 9}},
+		Result: &ir.Result{Name: "r", Fields: []ir.ResultField{{Name: "ok", Kind: ir.BooleanResult}}}, Origin: at("command.c"),
+	}}
+	slices.SortFunc(p.Waivers, func(a, b ir.Waiver) int {
+		return strings.Compare(string(a.Target)+string(a.Feature), string(b.Target)+string(b.Feature))
+	})
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	out["everything stated"] = p
+	return out
+}
+
+// textMutated are the samples whose files are changed member by member, line by
+// line and instruction by instruction; more of them would say the same again.
+var textMutated = []string{"everything stated", "hole and window", "execute"}
+
+// TestMutants changes the artifacts of every sample in every way that design 10
+// lists, one change at a time (design 10). Each mutant must be refused from its
+// bytes, or be listed with the reason why it may stay.
+func TestMutants(t *testing.T) {
+	b := &board{scores: map[string]*score{}}
+	var work sync.WaitGroup
+	for name, p := range mutated(t) {
 		files := compileFiles(t, p)
-		original, err := landlock.Parse(files[landlockFile])
-		if err != nil {
-			t.Fatal(err)
-		}
-		check := func(what string, mutant landlock.Rules) {
-			made++
-			changed := maps.Clone(files)
-			changed[landlockFile] = mutant.JSON()
-			if Validate(p, changed) == nil {
-				t.Errorf("%s in %q is accepted", what, name)
+		work.Go(func() {
+			b.setMutants(t, p, name, files)
+			b.ruleMutants(t, p, name, files)
+			if !slices.Contains(textMutated, name) {
+				return
 			}
+			b.streamMutants(t, p, name, files)
+			if name != "execute" { // its filter is that of "hole and window"
+				b.filterMutants(t, p, name, files)
+			}
+			b.lineMutants(p, name, files)
+			b.memberMutants(t, p, name, files)
+		})
+	}
+	work.Wait()
+	t.Log(b)
+	for mutator, s := range b.scores {
+		if s.made == 0 {
+			t.Errorf("%s applied to nothing", mutator)
 		}
-		if !original.Handled {
+	}
+	b.compareSurvivors(t)
+}
+
+// String is the score by mutator.
+func (b *board) String() string {
+	var text strings.Builder
+	all := score{}
+	fmt.Fprintf(&text, "%-52s %7s %8s %s\n", "mutator", "mutants", "refused", "by meaning alone")
+	for _, mutator := range slices.Sorted(maps.Keys(b.scores)) {
+		s := b.scores[mutator]
+		meaning := ""
+		if s.byMeaning > 0 {
+			meaning = fmt.Sprint(s.byMeaning)
+		}
+		fmt.Fprintf(&text, "%-52s %7d %8d %s\n", mutator, s.made, s.refused, meaning)
+		all.made, all.refused, all.byMeaning = all.made+s.made, all.refused+s.refused, all.byMeaning+s.byMeaning
+	}
+	fmt.Fprintf(&text, "%-52s %7d %8d %d", "all", all.made, all.refused, all.byMeaning)
+	return text.String()
+}
+
+// survivorsFile lists each survivor with the reason, "mutator | sample | what #
+// reason".
+const survivorsFile = "testdata/survivors.txt"
+
+// compareSurvivors holds the list to the test both ways: a survivor that is not
+// listed and one that no longer survives are faults.
+func (b *board) compareSurvivors(t *testing.T) {
+	data, err := os.ReadFile(survivorsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		add := func(path ir.Path) landlock.Rule { return landlock.Rule{Path: path, Origin: "p/x"} }
-		wider := *original
-		wider.Rules = append([]landlock.Rule{add(ir.Path{})}, dropRoot(original.Rules)...)
-		check("execution of everything", wider)
-		for i, r := range original.Rules {
-			if covered := readable(p, r.Path); !covered {
-				continue // it lets nothing start either way
-			}
-			fewer := *original
-			fewer.Rules = slices.Delete(slices.Clone(original.Rules), i, i+1)
-			check("without execute "+r.Path.String(), fewer)
+		survivor, reason, found := strings.Cut(line, " # ")
+		if !found || strings.TrimSpace(reason) == "" {
+			t.Errorf("%s: %q has no reason", survivorsFile, line)
 		}
-		for i, r := range original.Reparent {
-			fewer := *original
-			fewer.Reparent = slices.Delete(slices.Clone(original.Reparent), i, i+1)
-			if !slices.ContainsFunc(fewer.Reparent, func(o landlock.Rule) bool { return o.Path.Covers(r.Path) }) {
-				check("without refer "+r.Path.String(), fewer)
-			}
+		listed[strings.TrimSpace(survivor)] = true
+	}
+	slices.Sort(b.survivors)
+	for _, s := range slices.Compact(b.survivors) {
+		if !listed[s] {
+			t.Errorf("survives and is not listed in %s: %s", survivorsFile, s)
 		}
+		delete(listed, s)
 	}
-	if made < 20 {
-		t.Errorf("only %d mutants", made)
+	for s := range listed {
+		t.Errorf("is listed in %s and does not survive: %s", survivorsFile, s)
 	}
-}
-
-func dropRoot(rules []landlock.Rule) []landlock.Rule {
-	return slices.DeleteFunc(slices.Clone(rules), func(r landlock.Rule) bool { return r.Path == ir.Path{} })
-}
-
-func readable(p *ir.Policy, at ir.Path) bool {
-	return ir.Decide(p, ir.Request{Kind: ir.ReadRequest, Path: at}).Allow
 }

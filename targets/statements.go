@@ -1,8 +1,11 @@
 package targets
 
 import (
+	"slices"
+
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/landlock"
 )
 
 // statements holds operations and rules to each other, one for one: what a rule
@@ -36,7 +39,7 @@ func (v *validator) statements() error {
 	}
 	for _, o := range stated {
 		if o.Verb != bwrap.Dev || !devices || !v.deviceRoot(o) {
-			return v.differs(bwrapFile, "%s %s comes from no rule of the policy", o.Verb, o.Path)
+			return v.differsAt(bwrapFile, v.line(o), "%s %s comes from no rule of the policy", o.Verb, o.Path)
 		}
 	}
 	return nil
@@ -71,4 +74,42 @@ func (v *validator) deviceRoot(o bwrap.Operation) bool {
 		}
 	}
 	return false
+}
+
+// landlockStatements holds the Landlock rules to the policy's, one for one. What
+// cannot be read cannot be started, so answers to requests do not tell a foreign
+// rule for it from none, nor whether a rule may be missing on some machine.
+func (v *validator) landlockStatements() error {
+	if !v.read.Landlock.Handled {
+		return nil // and it holds no rule
+	}
+	var execute, refer []landlock.Rule
+	for _, r := range v.policy.Execute {
+		execute = append(execute, landlock.Rule{Path: r.Path, Only: r.Only, Optional: r.Optional, Origin: r.Origin})
+	}
+	for _, r := range v.policy.Files {
+		moves := r.Backing == ir.HostFile || r.Backing == ir.TmpFS
+		if r.Level == ir.Write && !r.Only && moves {
+			refer = append(refer, landlock.Rule{Path: r.Path, Optional: r.Optional, Origin: r.Origin})
+		}
+	}
+	for _, c := range []struct {
+		right      string
+		have, want []landlock.Rule
+	}{{"execute", v.read.Landlock.Rules, execute}, {"refer", v.read.Landlock.Reparent, refer}} {
+		if slices.Equal(c.have, c.want) { // both are sorted by path
+			continue
+		}
+		for i, r := range c.have {
+			if !slices.Contains(c.want, r) {
+				return v.differsAt(landlockFile, landlockMember(c.right, i, r), "%s of %s (%s) comes from no rule of the policy", c.right, r.Path, r.Origin)
+			}
+		}
+		for _, r := range c.want {
+			if !slices.Contains(c.have, r) {
+				return v.differs(landlockFile, "nothing in it is %s of %s (%s)", c.right, r.Path, r.Origin)
+			}
+		}
+	}
+	return nil
 }

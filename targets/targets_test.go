@@ -93,6 +93,60 @@ func TestAValidationErrorNamesTheRequest(t *testing.T) {
 	}
 }
 
+// TestAValidationErrorShowsWhereAndWhy: the request, both answers, the artifact's
+// line and the policy's statement.
+func TestAValidationErrorShowsWhereAndWhy(t *testing.T) {
+	base := []string{"read /usr", "execute /usr/bin", "write ${workspace}", "deny ${workspace}/.env"}
+	for _, tt := range []struct {
+		name       string
+		statements []string // of the policy whose Linux artifacts are put in place
+		files      []string
+		want       []string
+	}{
+		{"a foreign read", append([]string{"read /etc/shadow"}, base...), []string{bwrapFile, argsFile},
+			[]string{"bwrap.json: stat /etc: the policy denies it, as no rule speaks of it; the artifact allows it at bwrap.args.txt:", ": --perms 0111 --dir /etc (slots apart"}},
+		{"a write of what is read", []string{"write /usr", "execute /usr/bin", "write ${workspace}", "deny ${workspace}/.env"}, []string{bwrapFile, argsFile, landlockFile},
+			[]string{"bwrap.json: write /usr: the policy denies it by read /usr (p/read /usr); the artifact allows it at bwrap.args.txt:", ": --bind /usr /usr ("}},
+		{"a hole that is left out", base[:3], []string{bwrapFile, argsFile},
+			[]string{"the policy denies it by deny ${workspace}/.env (p/deny ${workspace}/.env); the artifact allows it at bwrap.args.txt:", ": --bind ${workspace} ${workspace} ("}},
+		{"a foreign execute", []string{"read /usr", "execute /usr/bin", "execute /usr/lib/x", "write ${workspace}", "deny ${workspace}/.env"}, []string{landlockFile},
+			[]string{"bwrap.json with landlock.json: execute /usr/lib/x: the policy denies it by read /usr (p/read /usr); the artifact allows it at landlock.json: /execute/1 (/usr/lib/x) ("}},
+		{"an execute too few", []string{"read /usr", "execute /usr/bin/env", "write ${workspace}", "deny ${workspace}/.env"}, []string{landlockFile},
+			[]string{"execute /usr/bin: the policy allows it by execute /usr/bin (p/execute /usr/bin); the artifact denies it at landlock.json: no rule of /execute ("}},
+		{"nothing is confined", []string{"read /usr", "execute /usr", "write ${workspace}", "deny ${workspace}/.env", "execute ${workspace}", "execute /proc"}, []string{landlockFile},
+			[]string{"execute ", "the artifact allows it at landlock.json: nothing is handled ("}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := policy(t, base...)
+			files, other := compileFiles(t, p), compileFiles(t, policy(t, tt.statements...))
+			for _, name := range tt.files {
+				files[name] = other[name]
+			}
+			err := Validate(p, files)
+			var fault *ValidationError
+			if !errors.As(err, &fault) || fault.Request == nil {
+				t.Fatalf("Validate = %v, want a *ValidationError about a request", err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("Validate = %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestAValidationErrorShowsTheByte: a text that is not what it must be, at the
+// first byte that differs.
+func TestAValidationErrorShowsTheByte(t *testing.T) {
+	p := policy(t, "read /usr")
+	files := compileFiles(t, p)
+	files[argsFile] = bytes.Replace(files[argsFile], []byte("--ro-bind /usr"), []byte("--ro-bind /etc"), 1)
+	if err := Validate(p, files); err == nil || !strings.Contains(err.Error(), "(bwrap.args.txt:") {
+		t.Errorf("Validate = %v, want the line and column", err)
+	}
+}
+
 func at(o ir.Origin) diag.Range {
 	return diag.Range{File: string(o), Start: diag.Pos{Line: 1, Column: 1}}
 }

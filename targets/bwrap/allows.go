@@ -37,6 +37,18 @@ func (t *Table) Access(p ir.Path) Access {
 	return a
 }
 
+// Decides is the entry that decides p: the mount it lies on, or what was made in
+// memory at p itself.
+func (t *Table) Decides(p ir.Path) Entry {
+	if e := t.at(p); e != nil {
+		return *e
+	}
+	if m := t.mounted(p); m != nil {
+		return *m
+	}
+	return Entry{}
+}
+
 // inMemory answers for what bwrap made in memory: only what it put there exists,
 // unless the memory was left writable.
 func (t *Table) inMemory(p ir.Path, m *Entry, a *Access) {

@@ -40,6 +40,26 @@ func (s *Set) Text() []byte {
 	return []byte(b.String())
 }
 
+// Line is the line of Text that makes the operation at that path, counted from 1,
+// without its comment; 0 when there is none.
+func (s *Set) Line(at ir.Path) (n int, text string) {
+	for _, o := range s.Operations {
+		if o.Path != at {
+			continue
+		}
+		options, _ := o.text()
+		if o.Verb == Skeleton && at == (ir.Path{}) {
+			options = "--chmod " + octal(listMode) + " /"
+		}
+		for i, line := range strings.Split(string(s.Text()), "\n") {
+			if rest, ok := strings.CutPrefix(line, options); ok && (rest == "" || rest[0] == ' ') {
+				return i + 1, options
+			}
+		}
+	}
+	return 0, ""
+}
+
 // text is the operation's usual option, and what facts may make of it.
 func (o Operation) text() (options, note string) {
 	at := quoted(o.Path)
