@@ -17,6 +17,7 @@ import (
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/policies"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 // library parses an embedded template.
@@ -110,50 +111,56 @@ func becomes(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// probes answers the requests of probes.txt: what the policy means, and what the
-// Linux artifacts' model does with it.
+// probes answers the requests of probes.txt, a line each: what the policy means,
+// what each target's model does with it ("-": it is not compiled for that target),
+// the request.
 func probes(t *testing.T, file string, p *ir.Policy, files map[string][]byte) []byte {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	binding := sampleBinding(p)
+	binding := sampleBinding.With(ir.Tmp, ir.MustPath("/tmp"))
 	bound, err := p.Bind(binding)
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := func(ir.Request) string { return "-" } // no artifact for Linux
-	if p.HasTarget(ir.Bwrap) {
-		linux, err := targets.LinuxModel(p, files, binding)
-		if err != nil {
+	answerers := map[ir.Target]models.Answerer{}
+	for _, m := range models.All() {
+		if !p.HasTarget(m.Target) {
+			continue
+		}
+		if answerers[m.Target], err = m.Model(p, files, sampleBinding); err != nil {
 			t.Fatal(err)
 		}
-		model = func(r ir.Request) string { allow, _ := linux.Decide(r); return allowDeny(allow) }
 	}
 	var out bytes.Buffer
 	for line := range strings.Lines(string(text)) {
-		_, _, request := cutTwice(strings.TrimSuffix(line, "\n"))
+		line = strings.TrimSuffix(line, "\n")
+		request := line[strings.LastIndexByte(line, '\t')+1:]
 		r, err := ir.ParseRequest(requestWords(request))
 		if err != nil {
 			t.Fatalf("%s: %q: %v", file, request, err)
 		}
-		want := ir.Decide(p, r)
+		unbound, asked := ir.Decide(p, r), r
 		r.Path, r.To = binding.Path(r.Path), binding.Path(r.To)
-		if len(dependsOn(want)) > 0 {
-			want = ir.Decide(bound, r)
+		want := ir.Decide(bound, r)
+		if unbound.Depends == 0 && unbound.Allow != want.Allow {
+			t.Errorf("%s: %q is %v unbound and %v bound", file, request, unbound.Allow, want.Allow)
 		}
-		if got := ir.Decide(bound, r); got.Allow != want.Allow {
-			t.Errorf("%s: %q is %v unbound and %v bound", file, request, want.Allow, got.Allow)
+		out.WriteString(allowDeny(want.Allow))
+		for _, target := range []ir.Target{ir.Bwrap, ir.Seatbelt} {
+			answer := "-"
+			if m := answerers[target]; m != nil {
+				allow, _ := m.Decide(asked)
+				if answer = allowDeny(allow); allow && !want.Allow {
+					t.Errorf("%s: %q: %s allows what the policy denies", file, request, target)
+				}
+			}
+			out.WriteString("\t" + answer)
 		}
-		fmt.Fprintf(&out, "%s\t%s\t%s\n", allowDeny(want.Allow), model(r), request)
+		out.WriteString("\t" + request + "\n")
 	}
 	return out.Bytes()
-}
-
-func cutTwice(line string) (a, b, rest string) {
-	a, rest, _ = strings.Cut(line, "\t")
-	b, rest, _ = strings.Cut(rest, "\t")
-	return a, b, rest
 }
 
 // requestWords splits a request into its words; only rename and link have two
@@ -166,15 +173,6 @@ func requestWords(request string) []string {
 	return []string{word, rest}
 }
 
-func dependsOn(d ir.Decision) (out []ir.Root) {
-	for _, s := range ir.Slots() {
-		if d.Depends.Has(s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func allowDeny(allow bool) string {
 	if allow {
 		return "allow"
@@ -182,13 +180,11 @@ func allowDeny(allow bool) string {
 	return "deny"
 }
 
-// sampleBinding binds the slots to an ordinary machine's paths.
-func sampleBinding(*ir.Policy) ir.Binding {
-	return ir.Binding{}.
-		With(ir.Home, ir.MustPath("/home/u")).
-		With(ir.Tmp, ir.MustPath("/tmp")).
-		With(ir.Workspace, ir.MustPath("/srv/w"))
-}
+// sampleBinding binds slots to an ordinary machine's paths; where tmp lies is each
+// target's own affair.
+var sampleBinding = ir.Binding{}.
+	With(ir.Home, ir.MustPath("/opt/home/u")).
+	With(ir.Workspace, ir.MustPath("/srv/w"))
 
 // compareGolden holds want against the files of dir, the policy itself apart.
 func compareGolden(t *testing.T, dir string, got map[string][]byte) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/targets/seccomp"
 )
 
@@ -26,20 +27,32 @@ func LinuxModel(p *ir.Policy, files map[string][]byte, b ir.Binding) (*Model, er
 		return nil, err
 	}
 	v := &validator{policy: p, files: files, read: linux}
+	apart, err := v.around(b)
+	if err != nil {
+		return nil, err
+	}
+	return linux.Model(apart, v.facts(machine{binding: apart}))
+}
+
+// Apart is b with each slot that it leaves open bound apart from everything that
+// the policy names. It fails as ir.Policy.Admit does.
+func Apart(p *ir.Policy, b ir.Binding) (ir.Binding, error) {
+	v := &validator{policy: p, read: &Linux{Set: &bwrap.Set{}, Landlock: &landlock.Rules{}}}
+	return v.around(b)
+}
+
+func (v *validator) around(b ir.Binding) (ir.Binding, error) {
 	v.fresh = v.unnamed()
 	apart, ok := v.apart()
 	if !ok {
-		return nil, v.differs(bwrapFile, noBinding)
+		return apart, v.differs(bwrapFile, noBinding)
 	}
 	for _, slot := range ir.Slots() {
 		if at, bound := b.At(slot); bound {
 			apart = apart.With(slot, at)
 		}
 	}
-	if err := p.Admit(apart); err != nil {
-		return nil, err
-	}
-	return linux.Model(apart, v.facts(machine{binding: apart}))
+	return apart, v.policy.Admit(apart)
 }
 
 // Model says what the artifacts make of the machine with that binding, on which

@@ -14,6 +14,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 // explainSchema names the JSON form of an answer.
@@ -178,11 +179,11 @@ func (conf *configuration) answer(r compiler.Result, bound *ir.Policy, q ir.Requ
 	return a
 }
 
-// addTargets asks the model of each target that the policy is compiled for. Only
-// Linux has one in this version; what a target cannot compile has no answer.
+// addTargets asks the model of each target that the policy is compiled for. A
+// policy that a target cannot compile has no answers.
 func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
 	nowhere := func(ir.Origin) diag.Range { return diag.Range{} }
-	if !p.HasTarget(ir.Bwrap) || targets.Compare(p, nowhere).HasErrors() {
+	if targets.Compare(p, nowhere).HasErrors() {
 		return nil
 	}
 	artifacts, err := targets.Compile(p)
@@ -193,23 +194,28 @@ func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
 	for _, f := range artifacts {
 		files[f.Name] = f.Data
 	}
-	model, err := targets.LinuxModel(p, files, b)
-	if err != nil {
-		return err
+	for _, m := range models.All() {
+		if !p.HasTarget(m.Target) {
+			continue
+		}
+		model, err := m.Model(p, files, b)
+		if err != nil {
+			return err
+		}
+		allow, layer := model.Decide(q)
+		a.Targets[string(m.Target)] = targetAnswer{word(allow), layer, a.difference(m.Target, allow, q)}
 	}
-	allow, layer := model.Decide(q)
-	a.Targets[string(ir.Bwrap)] = targetAnswer{word(allow), layer, a.difference(allow, q)}
 	return nil
 }
 
 // difference says why a target answers otherwise than the policy.
-func (a *answer) difference(allow bool, q ir.Request) string {
+func (a *answer) difference(t ir.Target, allow bool, q ir.Request) string {
 	switch {
 	case word(allow) == a.Decision:
 		return ""
-	case q.Kind == ir.RenameRequest || q.Kind == ir.LinkRequest:
+	case t == ir.Bwrap && (q.Kind == ir.RenameRequest || q.Kind == ir.LinkRequest):
 		return "tighter: a held directory lies between the two names and is a mount of its own, so this fails with EXDEV"
-	case len(a.Depends) > 0:
+	case t == ir.Bwrap && len(a.Depends) > 0:
 		return "on an ordinary Linux machine, where ${tmp} is /tmp"
 	}
 	return "tighter: see obspc matrix"
@@ -263,9 +269,9 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 	}
 	for _, t := range []ir.Target{ir.Bwrap, ir.Seatbelt} {
 		if ta, ok := a.Targets[string(t)]; ok {
-			fmt.Fprintf(w, "  %-7s %s, by %s\n", t, ta.Decision, ta.Layer)
+			fmt.Fprintf(w, "  %-8s %s, by %s\n", t, ta.Decision, ta.Layer)
 			if ta.Note != "" {
-				fmt.Fprintf(w, "          %s\n", ta.Note)
+				fmt.Fprintf(w, "           %s\n", ta.Note)
 			}
 		}
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/obspc/obspc/cmd/obspc/expect"
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/cmd/obspc/expect"
 	"github.com/obspc/obspc/runtime"
 	"github.com/obspc/obspc/verify/release"
 )

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/cmd/obspc/expect"
+	"github.com/obspc/obspc/compiler/ir"
 )
 
 // workspacePolicy needs src and out to stand in the workspace, and tool.

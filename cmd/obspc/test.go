@@ -10,12 +10,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/obspc/obspc/cmd/obspc/expect"
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/cmd/obspc/expect"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
-	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 func testCommand() *cli.Command {
@@ -84,7 +84,7 @@ func test(c *cli.Context) error {
 	if tests, err = conf.selected(tests, c); err != nil {
 		return err
 	}
-	o := expect.Options{Models: targets.Models(), Place: conf.place, Because: func(r ir.Reason) string { return reasons[r] }}
+	o := expect.Options{Models: models.All(), Place: conf.place, Because: func(r ir.Reason) string { return reasons[r] }}
 	tried := func() error { return nil }
 	if c.Bool("live") {
 		lab, err := newLab(c, conf)

@@ -15,12 +15,13 @@ var parameters = map[ir.Root]string{
 }
 
 // knownLinks are the links that every macOS has at "/", with the directories they
-// lead to (system.sb of macOS 10.15). The kernel hands the sandbox resolved paths:
+// lead to (system.sb of macOS 10.15; /home was measured by microsoft/mxc). The kernel hands the sandbox resolved paths:
 // a rule that names /etc would match nothing.
 var knownLinks = map[string]ir.Path{
-	"tmp": ir.MustPath("/private/tmp"),
-	"var": ir.MustPath("/private/var"),
-	"etc": ir.MustPath("/private/etc"),
+	"tmp":  ir.MustPath("/private/tmp"),
+	"var":  ir.MustPath("/private/var"),
+	"etc":  ir.MustPath("/private/etc"),
+	"home": ir.MustPath("/System/Volumes/Data/home"),
 }
 
 // resolve is p as the kernel spells it, and the known link on the way, if any.

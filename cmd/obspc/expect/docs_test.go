@@ -11,13 +11,13 @@ import (
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/policies"
-	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 // TestLanguagePage holds the policies of docs/language.md to the tests of that
 // page.
 func TestLanguagePage(t *testing.T) {
-	page, err := os.ReadFile("../docs/language.md")
+	page, err := os.ReadFile("../../../docs/language.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestLanguagePage(t *testing.T) {
 		t.Fatalf("docs/language.md: %v", diags)
 	}
 	r := Run(typed, results, func(string) bool { return true }, Options{
-		Models: targets.Models(), Place: func(r diag.Range) diag.Range { return r }, Because: func(r ir.Reason) string { return string(r) },
+		Models: models.All(), Place: func(r diag.Range) diag.Range { return r }, Because: func(r ir.Reason) string { return string(r) },
 	})
 	if s := r.Sum(); s.Tests < 2 || s.Expectations < 9 || r.Failed() {
 		t.Errorf("docs/language.md: %+v\n%v", s, answers(r))

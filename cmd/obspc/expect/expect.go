@@ -11,13 +11,13 @@ import (
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
-	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 // Options are what a call adds to the tests.
 type Options struct {
-	// Models are the targets to ask; targets.Models() unless a test wants others.
-	Models []targets.Modelled
+	// Models are the targets to ask; models.All() unless a test wants others.
+	Models []models.Modelled
 	// Place is a range as its reader can open it.
 	Place func(diag.Range) diag.Range
 	// Because are the words for a reason.

@@ -10,7 +10,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
-	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 // ran is the report about a configuration's tests.
@@ -25,7 +25,7 @@ func ran(t *testing.T, policies, tests string, change ...func(*Options)) *Report
 		t.Fatalf("the configuration has findings: %v", diags)
 	}
 	o := Options{
-		Models: targets.Models(), Place: func(r diag.Range) diag.Range { return r },
+		Models: models.All(), Place: func(r diag.Range) diag.Range { return r },
 		Because: func(r ir.Reason) string { return "reason " + string(r) },
 	}
 	for _, c := range change {
@@ -190,16 +190,16 @@ func TestWaiversAcceptOneThing(t *testing.T) {
 	const endpoint = "policy \"p\" {\nversion = 1\ntargets = [\"bwrap\"]\nnetwork {\nendpoint \"e\" {\nhost = \"a.test\"\nports = [443]\n}\n}\nwaive \"bwrap\" {\nfeatures = [\"network.endpoint\"]\nreason = \"no proxy\"\n}\n}\n"
 	r := ran(t, endpoint, "test \"t\" {\nallow {\nconnect = [\"a.test:443\"]\n}\n}\n")
 	hold(t, answers(r), "3 connect a.test:443: pass allow by p/network.endpoint.e; bwrap waived deny network namespace")
-	open := func(p *ir.Policy, files map[string][]byte, b ir.Binding) (targets.Answerer, error) {
+	open := func(p *ir.Policy, files map[string][]byte, b ir.Binding) (models.Answerer, error) {
 		return constant(true), nil
 	}
-	r = ran(t, endpoint, "test \"t\" {\ndeny {\nconnect = [\"b.test:443\"]\n}\n}\n", func(o *Options) { o.Models = []targets.Modelled{{Target: ir.Bwrap, Model: open}} })
+	r = ran(t, endpoint, "test \"t\" {\ndeny {\nconnect = [\"b.test:443\"]\n}\n}\n", func(o *Options) { o.Models = []models.Modelled{{Target: ir.Bwrap, Model: open}} })
 	hold(t, answers(r), "3 connect b.test:443: fail deny; bwrap fail allow everything")
-	closed := func(p *ir.Policy, files map[string][]byte, b ir.Binding) (targets.Answerer, error) {
+	closed := func(p *ir.Policy, files map[string][]byte, b ir.Binding) (models.Answerer, error) {
 		return constant(false), nil
 	}
 	read := strings.Replace(endpoint, "network {", "filesystem {\nread = [\"/x\"]\n}\nnetwork {", 1)
-	r = ran(t, read, "test \"t\" {\nallow {\nread = [\"/x\"]\n}\n}\n", func(o *Options) { o.Models = []targets.Modelled{{Target: ir.Bwrap, Model: closed}} })
+	r = ran(t, read, "test \"t\" {\nallow {\nread = [\"/x\"]\n}\n}\n", func(o *Options) { o.Models = []models.Modelled{{Target: ir.Bwrap, Model: closed}} })
 	hold(t, answers(r), "3 read /x: fail allow by p/filesystem.read[0]; bwrap fail deny everything")
 }
 
@@ -213,7 +213,7 @@ func (c constant) Decide(ir.Request) (bool, string) { return bool(c), "everythin
 func TestWhatIsNotAskedIsSaid(t *testing.T) {
 	tests := "test \"t\" {\ndeny {\nread = [\"/x\"]\nwrite = [\"/x\"]\n}\n}\n"
 	linuxOnly := func(o *Options) {
-		o.Models = slices.DeleteFunc(slices.Clone(o.Models), func(m targets.Modelled) bool { return m.Target != ir.Bwrap })
+		o.Models = slices.DeleteFunc(slices.Clone(o.Models), func(m models.Modelled) bool { return m.Target != ir.Bwrap })
 	}
 	r := ran(t, strings.Replace(workspacePolicy, `["bwrap"]`, `["bwrap", "seatbelt"]`, 1), tests, linuxOnly)
 	if len(r.Unasked) != 1 || r.Unasked[0].Target != ir.Seatbelt || len(r.Tests[0].Outcomes[0].Targets) != 1 {

@@ -6,6 +6,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/models"
 )
 
 // subject is a policy that tests ask, with its artifacts for each target that can
@@ -19,14 +20,14 @@ type subject struct {
 
 // artifacts are one target's, by name within the policy's folder.
 type artifacts struct {
-	target targets.Modelled
+	target models.Modelled
 	files  map[string][]byte
 }
 
 // model is one target's model on one machine.
 type model struct {
 	target  ir.Target
-	answers targets.Answerer
+	answers models.Answerer
 }
 
 // subject compiles the policy for each of its targets alone, so that what one

@@ -1,0 +1,79 @@
+// Package models lists the targets that can be asked: for each, what reads its
+// artifacts back from their bytes and answers requests by them. Its one rule: an
+// answer comes from the artifact, never from the policy. It is for people's
+// questions (explain, test); what decides whether an artifact may be used is
+// targets.Validate, which obsrun links, and this package's evaluators are not.
+package models
+
+import (
+	"errors"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/seatbelt/model"
+	"github.com/obspc/obspc/targets/seatbelt/operations"
+)
+
+// Answerer is what one target's artifacts make of one machine: it answers a
+// request and names the layer that decides it.
+type Answerer interface {
+	Decide(r ir.Request) (allow bool, layer string)
+}
+
+// Modelled is a target whose artifacts can be read back and asked. Model reads
+// the policy's artifacts, by name within its folder, for a machine with that
+// binding; slots that it leaves open lie apart from everything the policy names.
+type Modelled struct {
+	Target ir.Target
+	Model  func(p *ir.Policy, files map[string][]byte, b ir.Binding) (Answerer, error)
+}
+
+// All lists the targets that can be asked.
+func All() []Modelled {
+	return []Modelled{
+		{ir.Bwrap, func(p *ir.Policy, files map[string][]byte, b ir.Binding) (Answerer, error) {
+			return targets.LinuxModel(p, files, b)
+		}},
+		{ir.Seatbelt, seatbelt},
+	}
+}
+
+// macTmp is where the tmp slot lies unless a binding says otherwise: a directory
+// of the kind that macOS gives each user (confstr(3), _CS_DARWIN_USER_TEMP_DIR).
+var macTmp = ir.MustPath("/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/obspc")
+
+// seatbelt reads the profile for the newest release with a published table.
+func seatbelt(p *ir.Policy, files map[string][]byte, b ir.Binding) (Answerer, error) {
+	profile, ok := files["seatbelt.sb"]
+	if !ok {
+		return nil, errors.New("seatbelt.sb is missing")
+	}
+	if _, bound := b.At(ir.Tmp); !bound {
+		b = b.With(ir.Tmp, macTmp)
+	}
+	b, err := targets.Apart(p, b)
+	if err != nil {
+		return nil, err
+	}
+	m, err := model.Read("seatbelt.sb", profile, b, operations.Newest)
+	if err != nil {
+		return nil, err
+	}
+	return mac{m, b}, nil
+}
+
+// mac is the model of a profile, asked about bound paths.
+type mac struct {
+	model   *model.Model
+	binding ir.Binding
+}
+
+// Decide answers one request; what the profile leaves open is no.
+func (m mac) Decide(r ir.Request) (allow bool, layer string) {
+	r.Path, r.To, r.By = m.binding.Path(r.Path), m.binding.Path(r.To), m.binding.Path(r.By)
+	allow, ok := m.model.Decide(r)
+	if !ok {
+		return false, "Seatbelt, undecided"
+	}
+	return allow, "Seatbelt"
+}
