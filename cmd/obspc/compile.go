@@ -157,7 +157,7 @@ func (conf *configuration) build(in release.Input) ([]release.File, error) {
 		if err != nil {
 			// Compare has asked the targets what they can write down, so this is no
 			// fault of the policy: nothing is written, and obspc says that it is wrong.
-			diag.Bug("%v", err)
+			diag.Bug("%v%s", err, conf.stated(r, err))
 		}
 		in.Policies = append(in.Policies, releasePolicy(r, artifacts))
 	}
@@ -169,6 +169,20 @@ func (conf *configuration) build(in release.Input) ([]release.File, error) {
 		return nil, &exitError{exitInput, err}
 	}
 	return files, nil
+}
+
+// stated is where the statement stands that a failed validation is about; "" when
+// it is about none.
+func (conf *configuration) stated(r compiler.Result, err error) string {
+	var fault *targets.ValidationError
+	if !errors.As(err, &fault) {
+		return ""
+	}
+	at, known := r.Ranges[fault.Origin]
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("; the statement is at %s:%d:%d", conf.display(at.File), at.Start.Line, at.Start.Column)
 }
 
 // releasePolicy is one policy's part of the release: its artifacts, and where its
