@@ -54,12 +54,12 @@ print(socket.gethostbyname("localhost"))
 memory = multiprocessing.shared_memory.SharedMemory(create=True, size=64)
 memory.close(); memory.unlink()
 server = socket.create_server(("127.0.0.1", 0)); socket.create_connection(server.getsockname()).close()'`},
-	{name: "node", policy: "programs", programs: []string{"node"}, script: `node -e '
+	{name: "node", policy: "node", programs: []string{"node"}, script: `node -e '
 const os = require("os");
 console.log(os.cpus().length, os.availableParallelism(), os.totalmem() > 0, os.userInfo().username, os.tmpdir(), process.version);
 new (require("worker_threads").Worker)("console.log(new Date(0).toString())", { eval: true });
 require("dns").lookup("localhost", { family: 4 }, (err, at) => console.log(err, at));'`},
-	{name: "npm", policy: "programs", programs: []string{"npm", "node", "env"}, script: `npm --version`},
+	{name: "npm", policy: "node", programs: []string{"npm", "node", "env"}, script: `npm --version`},
 	{name: "perl", policy: "perl", programs: []string{"perl"},
 		script: `perl -MPOSIX -e 'print "$]\n", scalar getpwuid($<), "\n", strftime("%Y%Z", localtime), "\n"; print getcwd(), "\n"'`},
 	{name: "perl's own modules", policy: "perl", programs: []string{"perl", "pod2text"},
@@ -73,6 +73,9 @@ git log --oneline; git status --short --branch; git gc -q; git fsck; git count-o
 printf '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n' >hello.c
 printf 'hello: hello.o\n\tgcc -o $@ $^\nhello.o: hello.c\n\tgcc -c $^\n' >Makefile
 make; ./hello`},
+	{name: "a program of musl", policy: "gcc", programs: []string{"musl-gcc", "gcc", "as", "ld"}, script: `
+printf '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n' >hello.c
+musl-gcc -o hello hello.c; ./hello`},
 	// A package without imports: a whole program takes ten seconds, since each run
 	// starts with an empty cache.
 	{name: "go", policy: "go", programs: []string{"go", "gofmt"}, own: goRoot, script: `

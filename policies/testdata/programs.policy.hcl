@@ -13,7 +13,7 @@ variable "own" {
   description = "Where the program's own files lie, if that depends on its version"
 }
 
-# Shells, core utilities, archivers, python3, node, ssh: nothing but the programs.
+# Shells, core utilities, archivers, make, python3, ssh, curl, openssl: nothing but the programs.
 policy "programs" {
   version = 1
   extends = ["std/base"]
@@ -33,6 +33,19 @@ policy "perl" {
   filesystem {
     write   = [workspace]
     read    = [optional("/usr/share/perl"), optional("/usr/share/perl5")]
+    execute = var.programs
+  }
+}
+
+# Debian's package keeps parts of it there; one from nodejs.org needs nothing.
+policy "node" {
+  version = 1
+  extends = ["std/base"]
+  targets = ["bwrap"]
+
+  filesystem {
+    write   = [workspace]
+    read    = [optional("/usr/share/nodejs")]
     execute = var.programs
   }
 }
