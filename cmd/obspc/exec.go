@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,18 +107,15 @@ func (conf *configuration) warned() string {
 	return fmt.Sprintf(" (%d warnings; obspc validate shows them)", n)
 }
 
-// trusted is what the command must not change: the configuration's directory, and
-// each of its files that is a link, for the link decides what is read next time.
+// trusted is what the command must not change: first the configuration's
+// directory, then each of its files, for a file may be a link that decides what is
+// read next time.
 func (conf *configuration) trusted() []string {
-	out := []string{conf.dir}
-	for name := range conf.config.Sources {
-		file := filepath.Join(conf.dir, name)
-		if info, err := os.Lstat(file); err == nil && info.Mode().Type() == fs.ModeSymlink {
-			out = append(out, file)
-		}
+	files := slices.Sorted(maps.Keys(conf.config.Sources))
+	for i, name := range files {
+		files[i] = filepath.Join(conf.dir, name)
 	}
-	slices.Sort(out[1:])
-	return out
+	return append([]string{conf.dir}, files...)
 }
 
 // execPath is PATH, or the configuration found from the current directory.

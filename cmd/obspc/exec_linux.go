@@ -16,6 +16,9 @@ import (
 // sealed memory files, so that nothing can change between here and there and
 // nothing is left behind. It returns only when that fails.
 func (r runner) exec(c *cli.Context, files []release.File, policy string, trusted, command []string) error {
+	if err := singleNames(trusted[1:]); err != nil {
+		return err
+	}
 	packed, err := release.Pack(files)
 	if err != nil {
 		return err
@@ -35,7 +38,10 @@ func (r runner) exec(c *cli.Context, files []release.File, policy string, truste
 		}
 		args = append(args, in.flag, strconv.Itoa(fd))
 	}
-	for _, path := range trusted {
+	for i, path := range trusted {
+		if info, err := os.Lstat(path); i > 0 && (err != nil || info.Mode().Type() != os.ModeSymlink) {
+			continue // its directory, which stands first, is kept
+		}
 		if path, err = filepath.Abs(path); err != nil {
 			return &exitError{exitMachine, err}
 		}
@@ -51,6 +57,21 @@ func (r runner) exec(c *cli.Context, files []release.File, policy string, truste
 	}
 	args = append(append(args, "--"), command...)
 	return &exitError{exitMachine, fmt.Errorf("starting %s: %w", r.path, unix.Exec(r.path, args, os.Environ()))}
+}
+
+// singleNames refuses policy files with a second name: the command could edit
+// them under that one.
+func singleNames(files []string) error {
+	for _, file := range files {
+		var s unix.Stat_t
+		if err := unix.Stat(file, &s); err != nil {
+			return wrongCall("%s: %w", file, err)
+		}
+		if s.Nlink > 1 {
+			return wrongCall("%s has another name on this disk, under which it could be changed from inside; copy it: cp --remove-destination", file)
+		}
+	}
+	return nil
 }
 
 // developmentPins accept the release made just now and no other.

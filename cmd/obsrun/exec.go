@@ -42,6 +42,9 @@ func runDevelopment(c *call) error {
 		job.Workspace.Dir = dir
 	}
 	job.Trusted = append(job.Trusted, c.values["--config-dir"]...)
+	for _, name := range []string{"--release", "--pins"} {
+		job.Trusted = append(job.Trusted, c.values[name]...)
+	}
 	if c.has("--stdin") {
 		job.Stdin = c.stdin
 	}
