@@ -107,24 +107,3 @@ func TestMatrixOfStatementsThatBecomeSeveral(t *testing.T) {
 		t.Errorf("Matrix has the rows %q for one statement", got)
 	}
 }
-
-func TestModelsAnswer(t *testing.T) {
-	p := policy(t, "read /usr")
-	p.Targets = []ir.Target{ir.Bwrap}
-	files := compileFiles(t, p)
-	for _, m := range Models() {
-		if m.Target != ir.Bwrap {
-			continue
-		}
-		answers, err := m.Model(p, files, ir.Binding{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if allow, layer := answers.Decide(ir.Request{Kind: ir.ReadRequest, Path: ir.MustPath("/usr/x")}); !allow || layer != MountLayer {
-			t.Errorf("the model of %s says %v, by %s", m.Target, allow, layer)
-		}
-	}
-	if _, err := Models()[0].Model(p, nil, ir.Binding{}); err == nil {
-		t.Errorf("the model of %s reads artifacts that are missing", Models()[0].Target)
-	}
-}
