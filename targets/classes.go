@@ -22,9 +22,10 @@ type sandbox struct {
 	bound   *ir.Policy
 }
 
-// machine compares policy and artifacts on one class.
-func (v *validator) machine(m machine, bound *ir.Policy) error {
-	s := sandbox{validator: v, machine: m, facts: v.facts(m)}
+// sandbox is what the artifacts make of one class, and what the policy means there;
+// nil when the runtime would refuse the class.
+func (v *validator) sandbox(m machine, bound *ir.Policy) (*sandbox, error) {
+	s := &sandbox{validator: v, machine: m, facts: v.facts(m)}
 	missing := func(p ir.Path) bool {
 		for q := range p.Upward() {
 			if fact, ok := s.facts[q]; ok && fact.Kind == bwrap.Missing {
@@ -38,16 +39,25 @@ func (v *validator) machine(m machine, bound *ir.Policy) error {
 	var err error
 	if s.table, err = v.read.Set.Table(m.binding, s.facts); err != nil {
 		if m.moved != ir.Host && refuses(err) {
-			return nil
+			return nil, nil
 		}
-		return v.differs(bwrapFile, "%v (%s)", err, m)
-	}
-	if err := s.printed(); err != nil {
-		return err
+		return nil, v.differs(bwrapFile, "%v (%s)", err, m)
 	}
 	s.starts = covered(v.read.Landlock.Bind(m.binding), missing)
 	s.moves = covered(v.read.Landlock.BindReparent(m.binding), missing)
 	s.starts.everything, s.moves.everything = !v.read.Landlock.Needed(), !v.read.Landlock.Needed()
+	return s, nil
+}
+
+// machine compares policy and artifacts on one class.
+func (v *validator) machine(m machine, bound *ir.Policy) error {
+	s, err := v.sandbox(m, bound)
+	if s == nil || err != nil {
+		return err
+	}
+	if err := s.printed(); err != nil {
+		return err
+	}
 	for _, p := range s.nodes() {
 		for _, q := range []ir.Path{p, p.Join(v.fresh)} {
 			if err := s.compare(q); err != nil {
@@ -81,8 +91,8 @@ func (s *sandbox) printed() error {
 	return nil
 }
 
-// nodes is the joint trie: every path that the policy or an artifact names, every
-// ancestor. What lies below a node and below no child of it is one class; a fresh
+// nodes is the joint trie (O2): every path that the policy or an artifact names,
+// every ancestor. What lies below a node and below no child of it is one class; a fresh
 // name stands for it.
 func (s *sandbox) nodes() []ir.Path {
 	nodes := map[ir.Path]bool{}

@@ -33,9 +33,11 @@ var kindsNames = [...]string{"every named path is a directory", "named paths are
 
 func (m machine) String() string { return m.name + ", " + kindsNames[m.kinds] }
 
-// machines lists the classes. The first is slots apart from everything named, with
-// each kind of paths; then each way in which one root can lie inside another. Those
-// of the second sort that are not admissible are left out when they are bound.
+// machines lists the classes (O3). The first are slots apart from everything named,
+// with each kind of paths (O5): there each root stands by itself. Then each way in
+// which one root can lie inside another; the order of roots, which the runtime holds
+// bindings to (ir.Policy.Admit), settles the rest. Those of the second sort that are
+// not admissible are left out when they are bound.
 func (v *validator) machines() ([]machine, error) {
 	v.fresh = v.unnamed()
 	apart, ok := v.apart()
@@ -48,7 +50,7 @@ func (v *validator) machines() ([]machine, error) {
 		{"slots apart", apart, ir.Host, optionalMissing},
 	}
 	inside := func(name string, slot ir.Root, around ir.Path) {
-		out = append(out, machine{name, apart.With(slot, around.Join(v.fresh+"/"+v.fresh)), slot, allDirectories})
+		out = append(out, machine{name, apart.With(slot, around.Join(v.place()+"/"+v.place())), slot, allDirectories})
 	}
 	for _, slot := range []ir.Root{ir.Workspace, ir.Home} {
 		for _, level := range []ir.Level{ir.Read, ir.Write} {
@@ -62,7 +64,7 @@ func (v *validator) machines() ([]machine, error) {
 		inside("workspace in tmp", ir.Workspace, tmpPath)
 	}
 	if at, ok := v.written(); ok && v.names(ir.Config) {
-		b := apart.With(ir.Config, apart.Path(at).Join(v.fresh))
+		b := apart.With(ir.Config, apart.Path(at).Join(v.place()))
 		out = append(out, machine{"configuration inside a write", b, ir.Config, allDirectories})
 	}
 	return out, nil
@@ -79,7 +81,7 @@ var tmpPath = ir.MustPath("/tmp")
 func (v *validator) apart() (ir.Binding, bool) {
 	tops := []string{"/srv", "/home", "/mnt", "/opt", "/var/lib", "/media", "/"}
 	at := func(top string, slot ir.Root) ir.Path {
-		return ir.MustPath(top).Join(v.fresh + slot.String()).Join(v.fresh)
+		return ir.MustPath(top).Join(v.fresh + slot.String()).Join(v.place())
 	}
 	b := ir.Binding{}.With(ir.Tmp, tmpPath)
 	if v.admits(b.With(ir.Home, at(tops[0], ir.Home)).With(ir.Workspace, at(tops[0], ir.Workspace))) {
@@ -113,6 +115,10 @@ func (v *validator) bind(b ir.Binding) (*ir.Policy, error) {
 	v.bound, v.binding = bound, b
 	return bound, nil
 }
+
+// place is the name of a directory that a slot is bound to. It differs from the
+// fresh name, which stands for everything that nothing names, slots included.
+func (v *validator) place() string { return v.fresh + "slot" }
 
 // unnamed is a name that no path of the policy or of an artifact has.
 func (v *validator) unnamed() string {
@@ -163,7 +169,9 @@ func (v *validator) written() (ir.Path, bool) {
 	return ir.Path{}, false
 }
 
-// facts makes up the host of a class.
+// facts makes up the host of a class (O5). Every path is there, as an optional rule
+// grants no less than its surroundings; one class leaves all optional paths out, and
+// one makes files of all that can be files.
 func (v *validator) facts(m machine) bwrap.Facts {
 	f := bwrap.Facts{}
 	inner, needed := map[ir.Path]bool{}, map[ir.Path]bool{}

@@ -2,16 +2,12 @@ package targets
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/targets/bwrap"
 	"github.com/obspc/obspc/targets/run"
 	"github.com/obspc/obspc/targets/seatbelt"
-	"github.com/obspc/obspc/targets/seccomp"
 )
 
 // ValidationError is an artifact that does not mean what its policy means. Where
@@ -141,88 +137,12 @@ func firstDifference(file string, have, want []byte) string {
 
 // linux proves the Linux artifacts together.
 func (v *validator) linux() error {
-	var err error
-	if v.read, err = ReadLinux(v.files); err != nil {
-		return err
-	}
-	if err := v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile); err != nil {
-		return err
-	}
-	if err := v.filters(); err != nil {
-		return err
-	}
-	if name := v.policy.Name; v.read.Set.Policy != name || v.read.Landlock.Policy != name {
-		return v.differs(bwrapFile, "%s and %s are for policies %q and %q", bwrapFile, landlockFile, v.read.Set.Policy, v.read.Landlock.Policy)
-	}
-	if err := v.network(); err != nil {
-		return err
-	}
-	machines, err := v.machines()
-	if err != nil {
-		return err
-	}
-	if err := v.every(machines); err != nil {
-		return err
-	}
-	if err := v.statements(); err != nil {
-		return err
-	}
-	return v.landlockStatements()
-}
-
-// every compares on all classes at once; of several faults it reports that of the
-// first class.
-func (v *validator) every(machines []machine) error {
-	faults := make([]error, len(machines))
-	var work sync.WaitGroup
-	for i, m := range machines {
-		bound, err := v.bind(m.binding)
-		if err != nil && m.moved != ir.Host {
-			continue // the runtime refuses the binding
-		} else if err != nil {
+	for _, o := range obligations {
+		if err := o.check(v); err != nil {
 			return err
 		}
-		work.Go(func() { faults[i] = v.machine(m, bound) })
-	}
-	work.Wait()
-	return cmp.Or(faults...)
-}
-
-// filters holds both seccomp programs to what the policy wants of them.
-func (v *validator) filters() error {
-	for arch, program := range v.read.Seccomp {
-		grants := seccomp.Grants(program, arch)
-		if d := grants.Differences(seccomp.Want(v.policy, arch)); len(d) > 0 {
-			return v.differs(seccompFile(arch), "%s", d[0])
-		}
-		if err := v.same(seccompText(arch), program.Text(), "the disassembly of "+seccompFile(arch)); err != nil {
-			return err
-		}
-		v.unix = v.unix || grants.UnixSockets()
 	}
 	return nil
-}
-
-// network: without a proxy the namespace has no route, so no request to connect
-// gets through.
-func (v *validator) network() error {
-	for _, want := range bwrap.Namespaces() {
-		if !contains(v.read.Set.Namespaces, want) {
-			return v.differs(bwrapFile, "it lacks the %s namespace", want)
-		}
-	}
-	return v.endpoints(ir.Bwrap, bwrapFile)
-}
-
-// endpoints: no target has a proxy yet, so none lets an endpoint be reached, which
-// a policy has to have accepted by a waiver.
-func (v *validator) endpoints(t ir.Target, file string) error {
-	if len(v.policy.Endpoints) == 0 || v.waived(t, ir.FeatureEndpoint) {
-		return nil
-	}
-	e := &v.policy.Endpoints[0]
-	r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0]}
-	return v.mismatch(file, r, ir.Decision{Allow: true, Rule: e}, "any machine")
 }
 
 func contains(list []string, s string) bool {

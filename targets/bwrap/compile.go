@@ -213,13 +213,19 @@ func (c *compilation) leads(q ir.Path, o Operation) (Verb, bool) {
 		return "", false // the root is always there
 	}
 	around := c.around(q)
+	protects := o.Verb == Mask || o.Verb == Pin
+	if protects || o.Verb == Bind && o.Level == ir.Read {
+		// Where the path of an optional read is missing, what is around it counts.
+		for around != nil && around.Optional && around.Level == ir.Read {
+			around = c.around(around.Path)
+		}
+	}
 	switch levelOf(around) {
 	case ir.Write:
 		return Pin, around.Backing == ir.HostFile
 	case ir.Read:
 		return "", false
 	}
-	protects := o.Verb == Mask || o.Verb == Pin
 	return Skeleton, !protects || around == nil && q.Root() != ir.Host
 }
 

@@ -223,7 +223,7 @@ func TestKindsThatAMountCannotKeep(t *testing.T) {
 // unsaid, and a missing protected name below it is kept missing over a directory
 // that is made for it.
 func TestAnOptionalRuleOnTheWay(t *testing.T) {
-	for _, statement := range []string{"optional write ${workspace}/gone", "optional execute ${workspace}/gone"} {
+	for _, statement := range []string{"optional write ${workspace}/gone", "optional execute ${workspace}/gone", "optional read ${workspace}/gone"} {
 		s := compile(t, "write ${workspace}", statement, "deny ${workspace}/gone/deep/er")
 		f := factsFor(s, testBinding, map[string]Fact{"/w/gone": {}, "/w/gone/deep": {}, "/w/gone/deep/er": {}})
 		got, err := s.Placeholders(testBinding, f)

@@ -1,0 +1,109 @@
+package targets
+
+import (
+	"cmp"
+	"sync"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/seccomp"
+)
+
+// obligations is what design 5.7 asks of the Linux artifacts, in the order in which
+// it is checked: what has no request comes after what has one. The classes of paths
+// are compared under every way in which the slots can lie (O3, machines) and with
+// every kind that a named path can be of (O5, facts), and the options that a run
+// would pass are read back each time (O6, printed).
+var obligations = []struct {
+	name  string
+	check func(*validator) error
+	why   string
+}{
+	{"O1 fragment", (*validator).fragment, "what our printer would not write has no meaning that could be proven"},
+	{"O4 operations", (*validator).operations, "what the policy never mentions is refused as well: calls, families, namespaces"},
+	{"O7 hosts", (*validator).hosts, "no route without a proxy, and no endpoint that pretends there is one"},
+	{"O2 classes", (*validator).classes, "one path for each class of paths, every word, on every class of machines"},
+	{"O4 statements", (*validator).statements, "no mount without its rule, no rule without its mount: what no request tells apart"},
+	{"O4 statements", (*validator).landlockStatements, "the same of what may start and be moved"},
+}
+
+// fragment reads the artifacts strictly (O1): each reader accepts what its printer
+// writes and nothing else. The texts for people are the renderings of what is used.
+func (v *validator) fragment() error {
+	var err error
+	if v.read, err = ReadLinux(v.files); err != nil {
+		return err
+	}
+	if err := v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile); err != nil {
+		return err
+	}
+	for arch, program := range v.read.Seccomp {
+		if err := v.same(seccompText(arch), program.Text(), "the disassembly of "+seccompFile(arch)); err != nil {
+			return err
+		}
+	}
+	if name := v.policy.Name; v.read.Set.Policy != name || v.read.Landlock.Policy != name {
+		return v.differs(bwrapFile, "%s and %s are for policies %q and %q", bwrapFile, landlockFile, v.read.Set.Policy, v.read.Landlock.Policy)
+	}
+	return nil
+}
+
+// operations holds both seccomp programs to exactly what the policy wants of every
+// system call and address family, those it never mentions included, and the
+// argument set to every namespace (O4).
+func (v *validator) operations() error {
+	for arch, program := range v.read.Seccomp {
+		grants := seccomp.Grants(program, arch)
+		if d := grants.Differences(seccomp.Want(v.policy, arch)); len(d) > 0 {
+			return v.differs(seccompFile(arch), "%s", d[0])
+		}
+		v.unix = v.unix || grants.UnixSockets()
+	}
+	for _, want := range bwrap.Namespaces() {
+		if !contains(v.read.Set.Namespaces, want) {
+			return v.differs(bwrapFile, "it lacks the %s namespace", want)
+		}
+	}
+	return nil
+}
+
+// hosts: without a proxy the network namespace has no route, so no request to
+// connect gets through (O7).
+func (v *validator) hosts() error { return v.endpoints(ir.Bwrap, bwrapFile) }
+
+// endpoints: no target has a proxy yet, so none lets an endpoint be reached, which
+// a policy has to have accepted by a waiver.
+func (v *validator) endpoints(t ir.Target, file string) error {
+	if len(v.policy.Endpoints) == 0 || v.waived(t, ir.FeatureEndpoint) {
+		return nil
+	}
+	e := &v.policy.Endpoints[0]
+	r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0]}
+	return v.mismatch(file, r, ir.Decision{Allow: true, Rule: e}, "any machine")
+}
+
+// classes compares on all classes of machines at once; of several faults it reports
+// that of the first class.
+func (v *validator) classes() error {
+	machines, err := v.machines()
+	if err != nil {
+		return err
+	}
+	return v.every(machines)
+}
+
+func (v *validator) every(machines []machine) error {
+	faults := make([]error, len(machines))
+	var work sync.WaitGroup
+	for i, m := range machines {
+		bound, err := v.bind(m.binding)
+		if err != nil && m.moved != ir.Host {
+			continue // the runtime refuses the binding
+		} else if err != nil {
+			return err
+		}
+		work.Go(func() { faults[i] = v.machine(m, bound) })
+	}
+	work.Wait()
+	return cmp.Or(faults...)
+}
