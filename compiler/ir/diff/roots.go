@@ -1,0 +1,293 @@
+package diff
+
+import (
+	"slices"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// nesting is one state of what earlier roots say around a slot's place, and a
+// binding that brings it about. Shown, by side: the directory that the slot lies
+// in lets the nodes in it be seen.
+type nesting struct {
+	state
+	binding ir.Binding
+	at      ir.Path // what the slot is bound to
+	bound   [2]*ir.Policy
+}
+
+type state struct {
+	around around
+	shown  [2]bool
+}
+
+// roots compares, for each slot, every class under every way in which its place
+// can lie inside earlier roots. What the pass without bindings told is not told
+// again.
+func (c *comparison) roots(joint map[ir.Root]trie) {
+	homes := c.admitted(c.inHost(joint, ir.Home))
+	for _, slot := range []ir.Root{ir.Home, ir.Workspace} {
+		t := joint[slot]
+		if t == nil {
+			continue
+		}
+		nestings := homes
+		if slot == ir.Workspace {
+			nestings = c.admitted(slices.Concat(c.inHost(joint, slot), c.inHome(joint, homes), c.inTmp(joint)))
+		}
+		alike := t.alike()
+		for _, n := range nestings {
+			switch {
+			case alike && n.around.alike() && n.shown[before] == n.shown[after]:
+			case n.around == joint[ir.Host][0].below:
+				c.nested(t[:1], n) // the pass without bindings knows no directory around a slot
+			default:
+				c.nested(t, n)
+			}
+		}
+		c.aligned(joint, slot, homes)
+		c.leading(slot, t, nestings)
+	}
+}
+
+// nested is one pass over a slot's trie.
+func (c *comparison) nested(t trie, n nesting) {
+	v := view{comparison: c, trie: t, binding: n.binding}
+	var beside [2]words // beside the slot, where its rules say nothing
+	for side, p := range n.bound {
+		v.deciders[side] = ir.NewDecider(p)
+		up, _ := n.at.Parent()
+		beside[side] = ask(v.deciders[side], up.Join("beside")).allow
+	}
+	told := [2]words{beside[before] &^ beside[after], beside[after] &^ beside[before]}
+	v.pass(told, told)
+}
+
+// places lists the states below a node, which lies at dir, inside what earlier
+// roots say: two names deep, and one where the node itself is not as what lies
+// below it.
+func (c *comparison) places(n *node, dir ir.Path, earlier around) []nesting {
+	within := nesting{at: dir.Join(c.fresh).Join(c.fresh)}
+	within.around = earlier.over(n.below)
+	for side, level := range within.around.level {
+		within.shown[side] = level >= readable
+	}
+	directly := within
+	directly.at = dir.Join(c.fresh)
+	for side, r := range n.file {
+		if r != nil {
+			directly.shown[side] = !r.Only && r.Level >= ir.Read
+		}
+	}
+	if directly.shown == within.shown {
+		return []nesting{within}
+	}
+	return []nesting{within, directly}
+}
+
+// inHost lists the states of the host's classes that a slot can be bound in.
+func (c *comparison) inHost(joint map[ir.Root]trie, slot ir.Root) []nesting {
+	var out []nesting
+	for _, n := range joint[ir.Host] {
+		if !n.path.IsRoot() && n.path.InSystemTree() {
+			continue
+		}
+		for _, p := range c.places(n, n.path, around{}) {
+			p.binding = ir.Binding{}.With(slot, p.at)
+			out = append(out, p)
+		}
+	}
+	return distinct(out)
+}
+
+// inHome lists the states of the workspace inside the home directory, for each
+// state of that.
+func (c *comparison) inHome(joint map[ir.Root]trie, homes []nesting) []nesting {
+	var out []nesting
+	for _, home := range homes {
+		for _, n := range joint[ir.Home] {
+			for _, p := range c.places(n, home.at.Join(n.path.Rel()), home.around) {
+				p.binding = home.binding.With(ir.Workspace, p.at)
+				out = append(out, p)
+			}
+		}
+		out = distinct(out)
+	}
+	return out
+}
+
+// inTmp is the state of the workspace inside tmp, which lies at /tmp on Linux and
+// where no rule reaches on macOS.
+func (c *comparison) inTmp(joint map[ir.Root]trie) []nesting {
+	if joint[ir.Tmp] == nil {
+		return nil
+	}
+	tmp := ir.MustPath("/tmp")
+	out := c.places(joint[ir.Tmp][0], tmp, joint[ir.Host].under(tmp))
+	for i := range out {
+		out[i].binding = ir.Binding{}.With(ir.Tmp, tmp).With(ir.Workspace, out[i].at)
+	}
+	return out
+}
+
+// under is what the trie says below p.
+func (t trie) under(p ir.Path) around {
+	var out around
+	for _, n := range t { // parents before children: the last that covers p is the longest
+		if n.path.Covers(p) {
+			out = n.below
+		}
+	}
+	return out
+}
+
+// distinct keeps the first of each state.
+func distinct(list []nesting) []nesting {
+	seen := map[state]bool{}
+	return slices.DeleteFunc(list, func(n nesting) bool {
+		known := seen[n.state]
+		seen[n.state] = true
+		return known
+	})
+}
+
+// admitted are the states with a binding that both policies admit, those first in
+// which both policies say the same and allow most: their witnesses are the
+// plainest.
+func (c *comparison) admitted(list []nesting) []nesting {
+	var out []nesting
+	for _, n := range distinct(list) {
+		var err [2]error
+		for side, p := range c.policies {
+			n.bound[side], err[side] = p.Bind(n.binding)
+		}
+		if err[before] == nil && err[after] == nil {
+			out = append(out, n)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y nesting) int { return y.rank() - x.rank() })
+	return out
+}
+
+func (n nesting) rank() int {
+	rank := int(n.around.level[before]) + int(n.around.level[after])
+	if n.around.alike() {
+		rank += 100
+	}
+	return rank
+}
+
+// alike reports whether both policies state the same in the trie.
+func (t trie) alike() bool {
+	for _, n := range t {
+		f, r := n.file, n.run
+		if (f[before] == nil) != (f[after] == nil) || (r[before] == nil) != (r[after] == nil) ||
+			f[before] != nil && (f[before].Level != f[after].Level || f[before].Only != f[after].Only) ||
+			r[before] != nil && r[before].Only != r[after].Only {
+			return false
+		}
+	}
+	return true
+}
+
+// leading tells of the names that lead to a slot's place, where only one policy has
+// rules in it: inside a write the other does not hold them.
+func (c *comparison) leading(slot ir.Root, t trie, nestings []nesting) {
+	for side := range c.policies {
+		if t.named(side) || !t.named(1-side) {
+			continue
+		}
+		i := slices.IndexFunc(nestings, func(n nesting) bool { return n.around.level[side] == writable })
+		if i < 0 {
+			continue
+		}
+		n := nestings[i]
+		up, _ := n.at.Parent()
+		change := Change{
+			Kind:    GrantAdded,
+			Subject: "names that lead to " + ir.RootPath(slot).String(),
+			Words:   nameWords.list(),
+		}
+		if side == before {
+			change.Kind = GrantRemoved
+		}
+		for _, k := range change.Words {
+			request := ir.Request{Kind: k, Path: up}
+			if ir.Decide(n.bound[side], request).Allow && !ir.Decide(n.bound[1-side], request).Allow {
+				change.Witnesses = append(change.Witnesses, Witness{Request: request, Binding: n.binding})
+			}
+		}
+		if len(change.Witnesses) > 0 {
+			c.tell(change)
+		}
+	}
+}
+
+// bindings tells of denies that keep slots out: a slot is never bound inside one
+// of an earlier root. It speaks only where no other change does.
+func (v *view) bindings(joint map[ir.Root]trie) {
+	root := v.trie[0].path.Root()
+	slots := slices.DeleteFunc([]ir.Root{ir.Workspace, ir.Home}, func(s ir.Root) bool {
+		return s <= root || !joint[s].named(before) || !joint[s].named(after)
+	})
+	if len(slots) == 0 || root == ir.Tmp {
+		return
+	}
+	var groups grouping
+	for i, n := range v.trie {
+		if n.path.InSystemTree() && !n.path.IsRoot() {
+			continue
+		}
+		for depth, f := range v.findings[i] {
+			for side, r := range f.rules() { // side denies, the other admits
+				if r == nil || r.Level != ir.Deny || f.only[1-side] != 0 {
+					continue
+				}
+				k := key{side: 1 - side, cause: byBinding}
+				k.rules[side] = r
+				if other := f.rules()[1-side]; other != nil {
+					if other.Level == ir.Deny {
+						continue
+					}
+					k.rules[1-side] = other
+				}
+				groups.add(k, place{n, depth}, readWord)
+			}
+		}
+	}
+	for _, g := range groups.list {
+		grant := map[int]Kind{before: GrantRemoved, after: GrantAdded}[g.key.side]
+		reason := v.reason(g.key.rules)
+		if !slices.ContainsFunc(v.changes, func(c Change) bool { return c.Kind == grant && c.reason == reason }) {
+			v.admits(g, slots)
+		}
+	}
+}
+
+// admits tells of a group where a slot may lie under one policy only.
+func (v *view) admits(g *group, slots []ir.Root) {
+	change := Change{Kind: BindingAdmitted}
+	if g.key.side == before {
+		change.Kind = BindingRefused
+	}
+	g.extent(&change)
+	change.Old, change.New = v.statement(g.key.rules[before]), v.statement(g.key.rules[after])
+	home := ir.MustPath("/").Join(v.fresh).Join(v.fresh)
+	// The first classes are enough: below a deny every place is refused, and at its
+	// own path only a directory of the system can stand in the way.
+	for _, p := range g.order[:min(len(g.order), 8)] {
+		at := p.path(v.fresh)
+		for _, slot := range slots {
+			b := ir.Binding{}
+			if at.Root() == ir.Home {
+				b = b.With(ir.Home, home)
+			}
+			b = b.With(slot, b.Path(at))
+			if v.policies[g.key.side].Admit(b) == nil && v.policies[1-g.key.side].Admit(b) != nil {
+				change.Witnesses = []Witness{{Text: "bind " + slot.String() + "=" + at.String(), Binding: b}}
+				v.changes = append(v.changes, change)
+				return
+			}
+		}
+	}
+}
