@@ -116,6 +116,13 @@ func TestMutants(t *testing.T) {
 	}
 	work.Wait()
 	t.Log(b)
+	made := 0
+	for _, s := range b.scores {
+		made += s.made
+	}
+	if made < 25000 { // what docs/how-obspc-knows.md says
+		t.Errorf("only %d mutants were made", made)
+	}
 	for mutator, s := range b.scores {
 		if s.made == 0 {
 			t.Errorf("%s applied to nothing", mutator)
