@@ -33,11 +33,13 @@ connect or connect-unix. WHAT may begin with ${workspace}, ${home} or ${tmp};
    obspc explain . write '${workspace}/.git/hooks/pre-commit'
    obspc explain . rename '${workspace}/a' '${workspace}/b'
    obspc explain . --policy payment-batch connect bank.example.com:443 --by /usr/bin/curl
+   obspc explain . --why-not connect bank.example.com:80
    obspc explain . --bind home=/home/u read /home/u/.ssh/id_ed25519`,
 		Flags: []cli.Flag{
 			policyFlag("ask the policy `NAME`; needed when there are several"),
 			&cli.StringFlag{Name: "by", Usage: "the `PROGRAM` that asks (connect)"},
 			&cli.StringSliceFlag{Name: "bind", Usage: "`SLOT=PATH`: workspace, home or tmp; may be repeated"},
+			&cli.BoolFlag{Name: "why-not", Usage: "for what is denied, name the statement that comes nearest and what it lacks"},
 			varFlag(), formatFlag(),
 		},
 		Action: explain,
@@ -91,6 +93,7 @@ func explain(c *cli.Context) error {
 	}
 	request.Path, request.To, request.By = binding.Path(request.Path), binding.Path(request.To), binding.Path(request.By)
 	a := conf.answer(result, bound, request)
+	conf.addWhy(&a, result, bound, request, c.Bool("why-not"))
 	if err := a.addTargets(result.Policy, binding, request); err != nil {
 		return wrongCall("%w", err)
 	}
@@ -127,6 +130,9 @@ type answer struct {
 	Reason   string                  `json:"reason"`
 	Rule     *ruleAt                 `json:"rule"`
 	Depends  []string                `json:"depends,omitempty"`
+	Chain    []*ruleAt               `json:"chain,omitempty"`
+	Nearest  *nearest                `json:"nearest,omitempty"`
+	Change   string                  `json:"change"`
 	Targets  map[string]targetAnswer `json:"targets"`
 }
 
@@ -142,6 +148,7 @@ type ruleAt struct {
 	Column    int    `json:"column"`
 	Text      string `json:"text"`
 	Statement string `json:"statement"`
+	Template  string `json:"template,omitempty"`
 }
 
 type targetAnswer struct {
@@ -173,8 +180,7 @@ func (conf *configuration) answer(r compiler.Result, bound *ir.Policy, q ir.Requ
 		}
 	}
 	if d.Rule != nil {
-		at := r.Ranges[d.Rule.From()]
-		a.Rule = &ruleAt{File: conf.display(at.File), Line: at.Start.Line, Column: at.Start.Column, Text: d.Rule.String(), Statement: string(d.Rule.From())}
+		a.Rule = conf.rule(r, d.Rule)
 	}
 	return a
 }
@@ -254,11 +260,7 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 	fmt.Fprintf(w, "%s: %s\n", a.Decision, q)
 	fmt.Fprintf(w, "  because %s\n", a.Reason)
 	if a.Rule != nil {
-		place := "built in"
-		if a.Rule.Line > 0 {
-			place = fmt.Sprintf("%s:%d:%d", a.Rule.File, a.Rule.Line, a.Rule.Column)
-		}
-		fmt.Fprintf(w, "  rule    %s\n  at      %s (%s)\n", a.Rule.Text, place, a.Rule.Statement)
+		fmt.Fprintf(w, "  rule    %s\n  at      %s\n", a.Rule.Text, a.Rule.place())
 	}
 	if len(a.Depends) > 0 {
 		fmt.Fprintf(w, "  depends on where %s lies; this answer holds while the path is outside: give --bind %s=PATH\n",
@@ -275,4 +277,5 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 			}
 		}
 	}
+	a.writeWhy(w)
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/obspc/obspc/compiler"
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// nearest is what comes closest to allowing what is denied, and what of the
+// request it does not meet.
+type nearest struct {
+	Rule   *ruleAt `json:"rule"`
+	Failed string  `json:"failed"`
+}
+
+// rule is a rule with its place in the sources.
+func (conf *configuration) rule(r compiler.Result, rule ir.Rule) *ruleAt {
+	at := r.Ranges[rule.From()]
+	return &ruleAt{
+		File: conf.display(at.File), Line: at.Start.Line, Column: at.Start.Column,
+		Text: rule.String(), Statement: string(rule.From()), Template: templateOf(r.Policy.Name, rule.From()),
+	}
+}
+
+// templateOf is the template that a statement came through, "" for the policy's
+// own and the built-in ones.
+func templateOf(policy string, o ir.Origin) string {
+	words := strings.Split(string(o), "/")
+	switch {
+	case len(words) < 2 || words[0] == policy || words[0] == "builtin":
+		return ""
+	case words[0] == "std":
+		return words[0] + "/" + words[1]
+	}
+	return words[0]
+}
+
+// addWhy adds the chain of covering rules, what comes nearest when the answer is
+// no, and what to write for the other answer.
+func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy, q ir.Request, whyNot bool) {
+	if q.Kind != ir.ConnectRequest {
+		for _, rule := range ir.NewDecider(bound).Chain(q.Path) {
+			a.Chain = append(a.Chain, conf.rule(r, rule))
+		}
+	}
+	a.Change = change(a, q)
+	if near := ir.WhyNot(bound, q); whyNot && a.Decision == "deny" {
+		a.Nearest = &nearest{Failed: string(near.Failed)}
+		if near.Rule != nil {
+			a.Nearest.Rule = conf.rule(r, near.Rule)
+		}
+	}
+}
+
+// change is what to write for the other answer.
+func change(a *answer, q ir.Request) string {
+	if a.Decision == "allow" {
+		switch q.Kind {
+		case ir.ConnectRequest:
+			return fmt.Sprintf("to deny it, take %s out of the endpoint", q.Value())
+		case ir.ExecuteRequest:
+			return "to deny it, narrow the execute list"
+		}
+		return fmt.Sprintf("to deny it, write deny = [%q] in the filesystem block", q.Path)
+	}
+	switch q.Kind {
+	case ir.ReadRequest, ir.ListRequest, ir.StatRequest:
+		return fmt.Sprintf("to allow it, write read = [%q] in the filesystem block", q.Path)
+	case ir.WriteRequest:
+		return fmt.Sprintf("to allow it, write write = [%q] in the filesystem block", q.Path)
+	case ir.CreateRequest, ir.RemoveRequest, ir.RenameRequest, ir.LinkRequest:
+		if a.Reason == reasons[ir.ByHeld] {
+			return "to allow it, take away every statement that names it or something below it"
+		}
+		return "to allow it, let the directory around each name be written"
+	case ir.ExecuteRequest:
+		if a.Reason == reasons[ir.NotExecutable] {
+			return fmt.Sprintf("to allow it, write execute = [%q] in the filesystem block", q.Path)
+		}
+		return fmt.Sprintf("to allow it, name %q in read and in execute", q.Path)
+	case ir.ConnectUnixRequest:
+		return `to allow it, write unix = "visible" in the network block, and let its path be read`
+	}
+	return fmt.Sprintf("to allow it, name host and port of %s in an endpoint block", q.Value())
+}
+
+// failed are the words for what of a request a rule does not meet.
+var failed = map[ir.Dimension]string{
+	ir.PathDimension:    "it is about another path",
+	ir.LevelDimension:   "it covers this, at another level",
+	ir.NameDimension:    "it holds the name",
+	ir.HostDimension:    "it is for another host",
+	ir.PortDimension:    "the host is right, the port is not",
+	ir.ProgramDimension: "host and port are right, the program is not",
+}
+
+// writeWhy is the part of the text that addWhy made.
+func (a answer) writeWhy(w io.Writer) {
+	for i, rule := range a.Chain {
+		if i == 0 && a.Rule != nil && rule.Statement == a.Rule.Statement {
+			continue // the deciding rule stands above
+		}
+		fmt.Fprintf(w, "  behind  %s\n          %s\n", rule.Text, rule.place())
+	}
+	if a.Nearest != nil {
+		if a.Nearest.Rule == nil {
+			fmt.Fprintf(w, "  nearest no statement of the policy is of this kind\n")
+		} else {
+			fmt.Fprintf(w, "  nearest %s: %s\n          %s\n", a.Nearest.Rule.Text, failed[ir.Dimension(a.Nearest.Failed)], a.Nearest.Rule.place())
+		}
+	}
+	fmt.Fprintf(w, "  %s\n", a.Change)
+}
+
+// place is where the rule stands, and through which template it came.
+func (r *ruleAt) place() string {
+	place := "built in"
+	if r.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Column)
+	}
+	if r.Template != "" {
+		return fmt.Sprintf("%s, through template %s (%s)", place, r.Template, r.Statement)
+	}
+	return fmt.Sprintf("%s (%s)", place, r.Statement)
+}

@@ -1,0 +1,164 @@
+package ir
+
+import "strings"
+
+// Chain lists the file rules that cover p, the one that decides first: within p's
+// own root from the longest to the shortest, then a rule for all of "/". Of these
+// only the first counts; the others are what would count without it.
+func (d *Decider) Chain(p Path) []*FileRule {
+	var out []*FileRule
+	for q := range p.Upward() {
+		if r := d.nodes[q].file; r != nil && r.Covers(p) {
+			out = append(out, r)
+		}
+	}
+	if r := d.fallback(p); r != nil {
+		out = append(out, r)
+	}
+	return out
+}
+
+// Dimension is what of a request a rule does not meet.
+type Dimension string
+
+// The dimensions, from the one that rules differ in first to the last.
+const (
+	NoDimension      Dimension = ""
+	PathDimension    Dimension = "path"
+	LevelDimension   Dimension = "level"
+	NameDimension    Dimension = "name" // the level is right, but the rule holds the name
+	HostDimension    Dimension = "host"
+	PortDimension    Dimension = "port"
+	ProgramDimension Dimension = "program"
+)
+
+// Near is the rule that comes closest to allowing a request, and what of the
+// request it does not meet. Rule is nil when the policy has no rule of the kind.
+type Near struct {
+	Rule   Rule
+	Failed Dimension
+}
+
+// WhyNot finds what comes closest to allowing a request that p denies.
+func WhyNot(p *Policy, r Request) Near {
+	switch r.Kind {
+	case ConnectRequest:
+		return nearestEndpoint(p, r)
+	case ExecuteRequest:
+		if d := NewDecider(p); d.level(r.Path, Read).Allow {
+			return nearestExecute(p, r.Path)
+		}
+	case ConnectUnixRequest:
+		if !p.Unix.Visible {
+			return Near{&p.Unix, LevelDimension}
+		}
+	}
+	d := NewDecider(p)
+	for _, path := range []Path{r.Path, r.To} {
+		kind := r.Kind
+		if kind == RenameRequest || kind == LinkRequest {
+			kind = CreateRequest
+		}
+		switch answer := d.Decide(Request{Kind: kind, Path: path}); {
+		case answer.Allow:
+			continue
+		case answer.Reason == ByHeld:
+			return Near{holder(p, path), NameDimension}
+		}
+		if _, rule := d.levelAt(path); rule != nil {
+			return Near{rule, LevelDimension}
+		}
+		return nearestFile(p, path)
+	}
+	return Near{}
+}
+
+// holder is a rule that holds the name of path: it names path or something below.
+func holder(p *Policy, path Path) Rule {
+	for i := range p.Files {
+		if r := &p.Files[i]; path.Covers(r.Path) {
+			return r
+		}
+	}
+	for i := range p.Execute {
+		if r := &p.Execute[i]; path.Covers(r.Path) {
+			return r
+		}
+	}
+	return nil
+}
+
+// shared is how many leading components two paths of one root have in common; -1
+// for different roots.
+func shared(a, b Path) int {
+	if a.root != b.root {
+		return -1
+	}
+	n := 0
+	as, bs := strings.Split(a.rel, "/"), strings.Split(b.rel, "/")
+	for n < len(as) && n < len(bs) && as[n] == bs[n] {
+		n++
+	}
+	return n
+}
+
+func nearestFile(p *Policy, path Path) Near {
+	best, at := Near{Failed: PathDimension}, -1
+	for i := range p.Files {
+		r := &p.Files[i]
+		if n := shared(r.Path, path); r.Level > Deny && r.Backing == HostFile && n > at {
+			best.Rule, at = r, n
+		}
+	}
+	return best
+}
+
+func nearestExecute(p *Policy, path Path) Near {
+	best, at := Near{Failed: PathDimension}, -1
+	for i := range p.Execute {
+		r := &p.Execute[i]
+		if n := shared(r.Path, path); n > at {
+			best.Rule, at = r, n
+		}
+	}
+	return best
+}
+
+// nearestEndpoint prefers an endpoint whose host and port match, then one whose
+// host matches, then the one that shares most of the host's last labels.
+func nearestEndpoint(p *Policy, r Request) Near {
+	var best Near
+	at := -1
+	for i := range p.Endpoints {
+		e := &p.Endpoints[i]
+		failed, score := HostDimension, sharedLabels(e.Host.Name, r.Host)
+		if e.Host.Matches(r.Host) || e.Host.Addr.IsValid() && e.Host.Addr == r.Addr {
+			failed, score = PortDimension, 1000
+			if e.admits(Request{Port: r.Port, HasBy: true, By: firstProgram(e)}) {
+				failed, score = ProgramDimension, 2000
+			}
+		}
+		if score > at {
+			best, at = Near{e, failed}, score
+		}
+	}
+	return best
+}
+
+// firstProgram is a program that the endpoint admits, if it lists any.
+func firstProgram(e *Endpoint) Path {
+	if len(e.Executables) == 0 {
+		return Path{}
+	}
+	return e.Executables[0]
+}
+
+// sharedLabels is how many labels two hosts have in common, counted from the end.
+func sharedLabels(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	n := 0
+	for n < len(as) && n < len(bs) && as[len(as)-1-n] == bs[len(bs)-1-n] {
+		n++
+	}
+	return n
+}
