@@ -10,7 +10,8 @@ import (
 type drawn struct {
 	statements []string
 	at         layout
-	shift      int // which pairs are renamed and linked
+	trusted    string // a directory below the top that obspc's own configuration lies in, "" for none
+	shift      int    // which pairs are renamed and linked
 }
 
 // pattern is a sort of paths of a branch that rules name, and the ways in which they
@@ -57,6 +58,7 @@ func policies(top, victim string, home bool) *rapid.Generator[drawn] {
 			d.at.home = rapid.SampledFrom([]string{"home", "data/b/h"}).Draw(t, "home")
 		}
 		d.at.work = rapid.SampledFrom([]string{"work", "work", d.at.home + "/a/w", "data/a/w"}).Draw(t, "work")
+		d.trusted = rapid.SampledFrom([]string{"", "", "", "work/c", "work/a/b", "data/b", "home/a", "work"}).Draw(t, "trusted")
 		d.shift = rapid.IntRange(0, 50).Draw(t, "shift")
 
 		stated := map[string]bool{}

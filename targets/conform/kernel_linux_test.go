@@ -81,6 +81,7 @@ type trial struct {
 	linux   *targets.Linux
 	files   []release.File
 	binding ir.Binding
+	carved  string // why the trusted directory refuses the run; "" when it does not
 	probes  []Probe
 	control [][]try
 }
@@ -116,7 +117,7 @@ func (b *bench) check(t *rapid.T, d drawn) {
 }
 
 func (x *trial) String() string {
-	return fmt.Sprintf("\npolicy %q\nlayout %+v, caller %d", x.drawn.statements, x.drawn.at, os.Getuid())
+	return fmt.Sprintf("\npolicy %q\nlayout %+v, trusted %q, caller %d", x.drawn.statements, x.drawn.at, x.drawn.trusted, os.Getuid())
 }
 
 // compile makes the release; false when the targets refuse the policy, as they say.
@@ -165,7 +166,29 @@ func (x *trial) prepare() {
 	if err != nil {
 		x.t.Fatal(err)
 	}
+	x.carve()
 }
+
+// carve binds the slot config where the trusted directory lies inside a write: all
+// of it is then kept read-only. Where it is the write itself, the run is refused.
+func (x *trial) carve() {
+	bound, err := x.policy.Bind(x.binding)
+	if err != nil || x.drawn.trusted == "" {
+		return
+	}
+	dir := ir.MustPath(x.trustedDirectory())
+	d := ir.Decide(bound, ir.Request{Kind: ir.WriteRequest, Path: dir})
+	if rule, ok := d.Rule.(*ir.FileRule); !d.Allow || !ok || rule.Backing != ir.HostFile {
+		return
+	}
+	if slices.ContainsFunc(bound.Files, func(r ir.FileRule) bool { return r.Level == ir.Write && r.Path == dir }) {
+		x.carved = "a trusted directory that is a write: " + dir.String()
+		return
+	}
+	x.binding = x.binding.With(ir.Config, dir)
+}
+
+func (x *trial) trustedDirectory() string { return filepath.Join(x.tree.top, x.drawn.trusted) }
 
 // ask chooses the requests and tries each without a sandbox: the control.
 func (x *trial) ask() {
@@ -223,6 +246,9 @@ func (x *trial) refusal() string {
 	if _, err := x.policy.Bind(x.binding); err != nil {
 		return err.Error()
 	}
+	if x.carved != "" {
+		return x.carved
+	}
 	paths := x.linux.Set.NamedPaths(x.binding)
 	for _, r := range x.policy.Execute {
 		paths = append(paths, x.binding.Path(r.Path))
@@ -273,13 +299,17 @@ func (x *trial) run() ([][]try, error) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
+	var trusted []string
+	if x.drawn.trusted != "" {
+		trusted = []string{x.trustedDirectory()}
+	}
 	var stdout, stderr bytes.Buffer
 	work, _ := x.binding.At(ir.Workspace)
 	var out *runtime.Outcome
 	return x.unchanged(func() (got [][]try) {
 		out, err = runtime.Start(context.Background(), v, runtime.Job{
 			Policy: x.policy.Name, Argv: []string{x.victim(), victimWord}, Development: true, Workspace: runtime.Workspace{Dir: work.String()},
-			Stdin: bytes.NewReader(input), Stdout: &stdout, Stderr: &stderr,
+			Stdin: bytes.NewReader(input), Stdout: &stdout, Stderr: &stderr, Trusted: trusted,
 		})
 		if err != nil {
 			return nil

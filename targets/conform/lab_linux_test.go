@@ -94,7 +94,7 @@ func policiesOf(callers int) (run, draw int) {
 	if os.Getenv("OBSPC_SOAK") != "" {
 		run *= 20
 	}
-	return run, run * 5 / 3
+	return run, run * 2
 }
 
 // TestModelAgainstKernel runs generated policies in real sandboxes: what the kernel
