@@ -89,11 +89,13 @@ type ReleaseEvidence struct {
 
 // FileEvidence is one file outside the release that decided something.
 type FileEvidence struct {
-	Path    string `json:"path"`
-	SHA256  string `json:"sha256,omitempty"`
-	Version string `json:"version,omitempty"`
-	Device  uint64 `json:"device,omitempty"`
-	Inode   uint64 `json:"inode,omitempty"`
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256,omitempty"`
+	// Unhashed is why there is no digest of a file that there could be one of.
+	Unhashed string `json:"unhashed,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Device   uint64 `json:"device,omitempty"`
+	Inode    uint64 `json:"inode,omitempty"`
 }
 
 // HostEvidence is the machine and the programs that ran.
@@ -151,7 +153,7 @@ type CleanupEvidence struct {
 	TreeDead         bool     `json:"tree_dead"` // no process of the sandbox is left
 	WorkspaceRemoved bool     `json:"workspace_removed,omitempty"`
 	Placeholders     []string `json:"placeholders,omitempty"` // made
-	Left             []string `json:"left,omitempty"`         // made, and not ours any more
+	Left             []string `json:"left,omitempty"`         // made, and still there: not ours any more, or see Faults
 	Faults           []string `json:"faults,omitempty"`
 }
 

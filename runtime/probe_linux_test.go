@@ -144,6 +144,7 @@ var attempts = map[string]func([]string) error{
 	"beside": beside,
 	"forks":  forks,
 	"deep":   deep,
+	"bushy":  bushyProbe,
 }
 
 func touch(path string, flags int) error {
@@ -212,4 +213,18 @@ func deep(a []string) error {
 		return err
 	}
 	return os.Chmod(".", 0)
+}
+
+// bushyProbe leaves many directories in the workspace, says so, and stays.
+func bushyProbe(a []string) error {
+	for i := range 200 {
+		if err := os.MkdirAll(filepath.Join(strconv.Itoa(i), "x"), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := touch(a[0], os.O_CREATE|os.O_WRONLY); err != nil {
+		return err
+	}
+	time.Sleep(time.Minute)
+	return nil
 }

@@ -57,6 +57,9 @@ func newWake(ctx context.Context) (*wake, error) {
 	}}, nil
 }
 
+// quiet is a caller that never breaks off.
+var quiet = wake{fd: -1}
+
 // poll waits until one of the descriptors has something, the run is cancelled,
 // or the deadline (zero: none) passes; then late is true.
 func (w *wake) poll(deadline time.Time, fds ...*unix.PollFd) (late bool, err error) {
@@ -185,7 +188,6 @@ func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
 	if timeout > 0 {
 		deadline = time.Now().Add(timeout)
 	}
-	quiet := &wake{fd: -1} // a second cancellation changes nothing
 	for {
 		status := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
 		socket := unix.PollFd{Fd: int32(s.socket), Events: unix.POLLIN}
@@ -202,7 +204,7 @@ func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
 		}
 		if err != nil || late {
 			s.kill()
-			w, deadline = quiet, time.Time{}
+			w, deadline = &quiet, time.Time{} // a second cancellation changes nothing
 			continue
 		}
 		if socket.Revents != 0 {
@@ -218,7 +220,7 @@ func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
 			s.status = -1
 		}
 		if tree.Revents != 0 {
-			s.drainStatus()
+			s.drainStatus(w)
 			end.code, end.known = s.lines.exitCode, s.lines.ended
 			return end, nil
 		}
@@ -226,10 +228,17 @@ func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
 }
 
 // drainStatus reads what bwrap reports last. It reports when PID 1 has ended and
-// then ends itself.
-func (s *sandbox) drainStatus() {
+// then ends itself; one that does neither is not waited for.
+func (s *sandbox) drainStatus(w *wake) {
+	deadline := time.Now().Add(setUpTime)
+	if w == &quiet {
+		deadline = time.Now().Add(reapTime) // killed, and awaited
+	}
 	for s.status >= 0 && !s.lines.ended {
-		waitReadable(s.status)
+		p := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
+		if late, err := w.poll(deadline, &p); late || err != nil {
+			return
+		}
 		if s.readStatus() != nil {
 			unix.Close(s.status)
 			s.status = -1

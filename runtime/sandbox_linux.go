@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -139,24 +140,44 @@ func ours(fd int, name string) *os.File {
 }
 
 // kill ends everything in the sandbox. Which processes that are can change
-// meanwhile, so it is done through descriptors and through our own child, whose
-// number cannot be anybody else's before it was waited for.
+// meanwhile, so it is done through descriptors and through the group of our own
+// child, whose number cannot be anybody else's before it was waited for.
 func (s *sandbox) kill() {
 	if s.pidfd >= 0 {
 		unix.PidfdSendSignal(s.pidfd, unix.SIGKILL, nil, 0)
 		return
 	}
+	s.killGroup()
+}
+
+// killGroup ends bwrap itself, and what it has cloned and not made a session of
+// its own.
+func (s *sandbox) killGroup() {
 	if s.pid > 0 {
-		unix.Kill(s.pid, unix.SIGKILL)
+		unix.Kill(-s.pid, unix.SIGKILL)
 	}
 }
 
-// reap waits for the outer process, and for PID 1 inside where it is known: once
-// its descriptor is readable, every process of its namespace is gone
-// (pid_namespaces(7)).
+// reapTime is how long bwrap may take to end once its sandbox is dead. Tests
+// shorten it.
+var reapTime = 2 * time.Second
+
+// reap waits for PID 1 inside where it is known: once its descriptor is readable,
+// every process of its namespace is gone (pid_namespaces(7)). Then it waits for
+// the outer process, and kills one that does not end.
 func (s *sandbox) reap() {
 	if s.pidfd >= 0 {
-		waitReadable(s.pidfd)
+		waitReadable(s.pidfd, -1)
+	}
+	if s.pid == 0 {
+		return
+	}
+	own, err := unix.PidfdOpen(s.pid, 0)
+	if err != nil || !waitReadable(own, reapTime) {
+		s.killGroup()
+	}
+	if err == nil {
+		unix.Close(own)
 	}
 	for s.pid > 0 {
 		if _, err := syscall.Wait4(s.pid, nil, 0, nil); err != syscall.EINTR {
@@ -165,13 +186,16 @@ func (s *sandbox) reap() {
 	}
 }
 
-func waitReadable(fd int) {
-	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for {
-		if n, err := unix.Poll(poll, -1); n > 0 || err != nil && err != unix.EINTR {
-			return
-		}
+// waitReadable waits until there is something to read, no longer than most unless
+// that is negative; false when there is not.
+func waitReadable(fd int, most time.Duration) bool {
+	var deadline time.Time
+	if most >= 0 {
+		deadline = time.Now().Add(most)
 	}
+	p := unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	late, err := quiet.poll(deadline, &p)
+	return err == nil && !late
 }
 
 func (s *sandbox) close() {

@@ -43,7 +43,7 @@ func (r *execution) onOwnThread(ctx context.Context) *Refusal {
 		runtime.LockOSThread() // and never unlocked: the thread ends with this function
 		defer close(done)
 		defer func() { fault = recover() }()
-		defer r.cleanUp()
+		defer r.cleanUp(patience(ctx))
 		refusal = r.do(ctx)
 	}()
 	<-done
@@ -213,8 +213,28 @@ func (r *execution) hold() *Refusal {
 	return nil
 }
 
-// cleanUp takes away what the run made on the host.
-func (r *execution) cleanUp() {
+// graceTime is how long a run that its caller broke off goes on cleaning up and
+// passing output on. Tests shorten it.
+var graceTime = time.Second
+
+// patience tells when to give up cleaning: graceTime after it was first asked on
+// a broken-off run.
+func patience(ctx context.Context) (stop func() bool) {
+	var since time.Time
+	return func() bool {
+		switch {
+		case ctx.Err() == nil:
+			return false
+		case since.IsZero():
+			since = time.Now()
+		}
+		return time.Since(since) > graceTime
+	}
+}
+
+// cleanUp takes away what the run made on the host. What it leaves, evidence
+// names.
+func (r *execution) cleanUp(stop func() bool) {
 	c := &r.evidence.Cleanup
 	left, err := r.made.remove()
 	for _, p := range left {
@@ -226,7 +246,8 @@ func (r *execution) cleanUp() {
 	if r.fresh.IsRoot() {
 		return
 	}
-	if err := removeTree(r.fresh); err != nil {
+	if err := removeTree(r.fresh, stop); err != nil {
+		c.Left = append(c.Left, r.fresh.String())
 		c.Faults = append(c.Faults, err.Error())
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -30,7 +31,9 @@ func (r *execution) supervise(ctx context.Context) *Refusal {
 	if err != nil {
 		return refuse(Input, "", "%v", err)
 	}
-	r.command.hash()
+	hashing, stop := context.WithCancel(ctx)
+	defer stop()
+	r.command.hash(hashing)
 	if err := fixDevices(r.launch.devices); err != nil {
 		return devicesNotFixed(err)
 	}
@@ -54,7 +57,7 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 	var f *fault
 	switch {
 	case err == nil:
-		return r.checkDigest()
+		return r.checkDigest(ctx)
 	case errors.Is(err, errCancelled):
 		return cancelled(ctx)
 	case errors.As(err, &f):
@@ -81,11 +84,14 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	}
 	s.reap()
 	r.evidence.Cleanup.TreeDead = true
-	pumps.finish()
+	passed := pumps.finish(ctx)
 	stdout, stderr := out.evidence(), err.evidence()
 	r.evidence.Stdout, r.evidence.Stderr = &stdout, &stderr
-	if fault != nil {
+	switch {
+	case fault != nil:
 		return setupFailed("", "the sandbox was lost before the command was started")
+	case !passed:
+		return cancelled(ctx)
 	}
 	return r.conclude(ctx, &end, out)
 }
@@ -123,6 +129,8 @@ func (r *execution) result(out *stream) *Refusal {
 	var err error
 	if out.passed < out.total {
 		err = errors.New("result " + schema.Name + ": output was cut off at the policy's limit")
+	} else if out.total > run.MaxResultBytes {
+		err = fmt.Errorf("result %s: output of %d bytes, at most %d are read", schema.Name, out.total, run.MaxResultBytes)
 	} else if r.outcome.Result, err = run.ParseResult(schema, out.kept.Bytes()); err == nil {
 		e.Fields = r.outcome.Result
 		return nil
@@ -156,14 +164,19 @@ func (r *execution) streams() (stdout, stderr *stream) {
 
 // pumps carry the command's streams while it runs.
 type pumps struct {
-	s       *sandbox
-	outputs sync.WaitGroup
+	s    *sandbox
+	done chan struct{} // closed when both outputs are carried
 }
 
 func (s *sandbox) pump(stdin io.Reader, stdout, stderr *stream) *pumps {
-	p := &pumps{s: s}
-	p.outputs.Go(func() { carry(stdout, s.stdout) })
-	p.outputs.Go(func() { carry(stderr, s.stderr) })
+	p := &pumps{s, make(chan struct{})}
+	var outputs sync.WaitGroup
+	outputs.Go(func() { carry(stdout, s.stdout) })
+	outputs.Go(func() { carry(stderr, s.stderr) })
+	go func() {
+		outputs.Wait()
+		close(p.done)
+	}()
 	if s.stdin != nil {
 		go func() {
 			io.Copy(s.stdin, stdin)
@@ -175,12 +188,23 @@ func (s *sandbox) pump(stdin io.Reader, stdout, stderr *stream) *pumps {
 
 // finish waits for what is left in the pipes. Nobody of the sandbox holds them
 // any more; should one have been handed to a process outside, it is not waited
-// for.
-func (p *pumps) finish() {
+// for. Nor is a reader of ours that takes nothing, once the caller has broken off:
+// then it is false.
+func (p *pumps) finish(ctx context.Context) bool {
 	for _, f := range []*os.File{p.s.stdout, p.s.stderr} {
 		f.SetReadDeadline(time.Now())
 	}
-	p.outputs.Wait()
+	select {
+	case <-p.done:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-p.done:
+		return true
+	case <-time.After(graceTime):
+		return false
+	}
 }
 
 // carry copies until the end of file or, once a deadline has passed, until the

@@ -182,8 +182,13 @@ func (c *call) explain(o *runtime.Outcome) {
 	}
 }
 
+// hardStop is how long a run that was told to stop may take to kill the sandbox,
+// clean up and report. It takes milliseconds, or a second where much is to be
+// removed; a file system that does not answer would hold it for ever.
+const hardStop = 5 * time.Second
+
 // interruptible is a context that the first signal to stop ends. The sandbox is
-// then killed, cleaned up and reported.
+// then killed, cleaned up and reported. It dies with this process in any case.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ch := make(chan os.Signal, 4)
@@ -196,10 +201,18 @@ func interruptible() (context.Context, func()) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		for s := range ch {
-			if n, ok := s.(syscall.Signal); ok {
+			if n, ok := s.(syscall.Signal); ok && ctx.Err() == nil {
 				cancel(runtime.Interrupt{Signal: int(n)})
+				time.AfterFunc(hardStop, func() { giveUp(n) })
 			}
 		}
 	}()
 	return ctx, func() { signal.Stop(ch); cancel(nil) }
+}
+
+// giveUp ends this process whatever holds it up, standard error included.
+func giveUp(s syscall.Signal) {
+	go fmt.Fprintf(os.Stderr, "obsrun: %v: gave up cleaning after %v\n", s, hardStop)
+	time.Sleep(100 * time.Millisecond)
+	os.Exit(128 + int(s))
 }
