@@ -150,6 +150,7 @@ type comparison struct {
 	fresh    string // a file name that neither policy has
 	inSlots  bool   // something in a slot can be read
 	changes  []Change
+	byReason map[reasonKey]int // of changes about files, their index
 	notes    []string
 }
 
@@ -159,6 +160,7 @@ func Policies(old, new *ir.Policy) Comparison {
 		policies: [2]*ir.Policy{old, new},
 		deciders: [2]*ir.Decider{ir.NewDecider(old), ir.NewDecider(new)},
 		fresh:    unnamed(old, new),
+		byReason: map[reasonKey]int{},
 	}
 	// Grants that requests ask for, then grants beyond them, in the order in which a
 	// policy states them.

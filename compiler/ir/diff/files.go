@@ -33,6 +33,14 @@ func (c *comparison) files() {
 	}
 }
 
+// pass asks and tells about the view's nodes. Earlier roots tell of the words own
+// about nodes themselves and of below about what lies below them.
+func (v *view) pass(own, below [2]words) {
+	v.elsewhere = [2][2]words{own, below}
+	v.ask()
+	v.tell()
+}
+
 // answers is what one policy answers about one class: the words it allows, the
 // rule that decides reading, and the one that lets it start. Unlisted: it could be
 // read, but no execute rule covers it.

@@ -89,10 +89,12 @@ func (v *view) tell() {
 // add tells of a change. One that has the reason of another, in another root or
 // under another binding, is part of that.
 func (v *view) add(change Change) {
-	i := slices.IndexFunc(v.changes, func(c Change) bool {
-		return c.Kind == change.Kind && c.reason == change.reason && c.reason != [2]string{}
-	})
-	if i < 0 {
+	k := reasonKey{change.Kind, change.reason}
+	i, known := v.byReason[k]
+	if !known {
+		if change.reason != [2]string{} {
+			v.byReason[k] = len(v.changes)
+		}
 		v.changes = append(v.changes, change)
 		return
 	}
@@ -118,6 +120,12 @@ func wordsOf(list []ir.RequestKind) words {
 		out |= wordOf(k)
 	}
 	return out
+}
+
+// reasonKey is what one change is for.
+type reasonKey struct {
+	kind   Kind
+	reason [2]string
 }
 
 // reason is what two rules are as a reason. Below a slot that one policy speaks of

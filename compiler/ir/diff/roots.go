@@ -25,18 +25,22 @@ type state struct {
 // can lie inside earlier roots. What the pass without bindings told is not told
 // again.
 func (c *comparison) roots(joint map[ir.Root]trie) {
-	homes := c.admitted(c.inHost(joint, ir.Home))
+	homes := c.nestings(func(s *nestings) { s.inHost(joint[ir.Host], ir.Home) })
 	for _, slot := range []ir.Root{ir.Home, ir.Workspace} {
 		t := joint[slot]
 		if t == nil {
 			continue
 		}
-		nestings := homes
+		places := homes
 		if slot == ir.Workspace {
-			nestings = c.admitted(slices.Concat(c.inHost(joint, slot), c.inHome(joint, homes), c.inTmp(joint)))
+			places = c.nestings(func(s *nestings) {
+				s.inHost(joint[ir.Host], slot)
+				s.inHome(joint[ir.Home], homes)
+				s.inTmp(joint[ir.Tmp], joint[ir.Host])
+			})
 		}
 		alike := t.alike()
-		for _, n := range nestings {
+		for _, n := range places {
 			switch {
 			case alike && n.around.alike() && n.shown[before] == n.shown[after]:
 			case n.around == joint[ir.Host][0].below:
@@ -46,7 +50,7 @@ func (c *comparison) roots(joint map[ir.Root]trie) {
 			}
 		}
 		c.aligned(joint, slot, homes)
-		c.leading(slot, t, nestings)
+		c.leading(slot, t, places)
 	}
 }
 
@@ -63,100 +67,81 @@ func (c *comparison) nested(t trie, n nesting) {
 	v.pass(told, told)
 }
 
-// places lists the states below a node, which lies at dir, inside what earlier
-// roots say: two names deep, and one where the node itself is not as what lies
-// below it.
-func (c *comparison) places(n *node, dir ir.Path, earlier around) []nesting {
-	within := nesting{at: dir.Join(c.fresh).Join(c.fresh)}
-	within.around = earlier.over(n.below)
+// nestings collects states, each once.
+type nestings struct {
+	fresh string
+	seen  map[state]bool
+	list  []nesting
+}
+
+// below adds the states below a node inside what earlier roots say: two names deep,
+// and one where the node itself is not as what lies below it. Dir is where the node
+// lies, bind what binds the slot.
+func (s *nestings) below(n *node, earlier around, dir func() ir.Path, bind func(ir.Path) ir.Binding) {
+	within := state{around: earlier.over(n.below)}
 	for side, level := range within.around.level {
 		within.shown[side] = level >= readable
 	}
 	directly := within
-	directly.at = dir.Join(c.fresh)
 	for side, r := range n.file {
 		if r != nil {
 			directly.shown[side] = !r.Only && r.Level >= ir.Read
 		}
 	}
-	if directly.shown == within.shown {
-		return []nesting{within}
-	}
-	return []nesting{within, directly}
-}
-
-// inHost lists the states of the host's classes that a slot can be bound in.
-func (c *comparison) inHost(joint map[ir.Root]trie, slot ir.Root) []nesting {
-	var out []nesting
-	for _, n := range joint[ir.Host] {
-		if !n.path.IsRoot() && n.path.InSystemTree() {
-			continue
-		}
-		for _, p := range c.places(n, n.path, around{}) {
-			p.binding = ir.Binding{}.With(slot, p.at)
-			out = append(out, p)
+	add := func(state state, names string) {
+		if !s.seen[state] {
+			s.seen[state] = true
+			at := dir().Join(names)
+			s.list = append(s.list, nesting{state: state, at: at, binding: bind(at)})
 		}
 	}
-	return distinct(out)
+	add(within, s.fresh+"/"+s.fresh)
+	add(directly, s.fresh)
 }
 
-// inHome lists the states of the workspace inside the home directory, for each
+// inHost adds the states of the host's classes that a slot can be bound in.
+func (s *nestings) inHost(host trie, slot ir.Root) {
+	for _, n := range host {
+		if n.path.IsRoot() || !n.path.InSystemTree() {
+			s.below(n, around{}, func() ir.Path { return n.path }, func(at ir.Path) ir.Binding { return ir.Binding{}.With(slot, at) })
+		}
+	}
+}
+
+// inHome adds the states of the workspace inside the home directory, for each
 // state of that.
-func (c *comparison) inHome(joint map[ir.Root]trie, homes []nesting) []nesting {
-	var out []nesting
+func (s *nestings) inHome(t trie, homes []nesting) {
 	for _, home := range homes {
-		for _, n := range joint[ir.Home] {
-			for _, p := range c.places(n, home.at.Join(n.path.Rel()), home.around) {
-				p.binding = home.binding.With(ir.Workspace, p.at)
-				out = append(out, p)
-			}
+		for _, n := range t {
+			s.below(n, home.around, func() ir.Path { return home.at.Join(n.path.Rel()) },
+				func(at ir.Path) ir.Binding { return home.binding.With(ir.Workspace, at) })
 		}
-		out = distinct(out)
 	}
-	return out
 }
 
-// inTmp is the state of the workspace inside tmp, which lies at /tmp on Linux and
-// where no rule reaches on macOS.
-func (c *comparison) inTmp(joint map[ir.Root]trie) []nesting {
-	if joint[ir.Tmp] == nil {
-		return nil
+// inTmp adds the states of the workspace inside tmp, which lies at /tmp on Linux
+// and where no rule reaches on macOS.
+func (s *nestings) inTmp(t, host trie) {
+	if len(t) == 0 {
+		return
 	}
 	tmp := ir.MustPath("/tmp")
-	out := c.places(joint[ir.Tmp][0], tmp, joint[ir.Host].under(tmp))
-	for i := range out {
-		out[i].binding = ir.Binding{}.With(ir.Tmp, tmp).With(ir.Workspace, out[i].at)
+	var around around
+	for _, n := range host.around(tmp) { // parents before children
+		around = n.below
 	}
-	return out
+	s.below(t[0], around, func() ir.Path { return tmp },
+		func(at ir.Path) ir.Binding { return ir.Binding{}.With(ir.Tmp, tmp).With(ir.Workspace, at) })
 }
 
-// under is what the trie says below p.
-func (t trie) under(p ir.Path) around {
-	var out around
-	for _, n := range t { // parents before children: the last that covers p is the longest
-		if n.path.Covers(p) {
-			out = n.below
-		}
-	}
-	return out
-}
-
-// distinct keeps the first of each state.
-func distinct(list []nesting) []nesting {
-	seen := map[state]bool{}
-	return slices.DeleteFunc(list, func(n nesting) bool {
-		known := seen[n.state]
-		seen[n.state] = true
-		return known
-	})
-}
-
-// admitted are the states with a binding that both policies admit, those first in
-// which both policies say the same and allow most: their witnesses are the
-// plainest.
-func (c *comparison) admitted(list []nesting) []nesting {
+// nestings are the states that collect adds, with a binding that both policies
+// admit, those first in which both policies say the same and allow most: their
+// witnesses are the plainest.
+func (c *comparison) nestings(collect func(*nestings)) []nesting {
+	s := nestings{fresh: c.fresh, seen: map[state]bool{}}
+	collect(&s)
 	var out []nesting
-	for _, n := range distinct(list) {
+	for _, n := range s.list {
 		var err [2]error
 		for side, p := range c.policies {
 			n.bound[side], err[side] = p.Bind(n.binding)
@@ -192,16 +177,16 @@ func (t trie) alike() bool {
 
 // leading tells of the names that lead to a slot's place, where only one policy has
 // rules in it: inside a write the other does not hold them.
-func (c *comparison) leading(slot ir.Root, t trie, nestings []nesting) {
+func (c *comparison) leading(slot ir.Root, t trie, places []nesting) {
 	for side := range c.policies {
 		if t.named(side) || !t.named(1-side) {
 			continue
 		}
-		i := slices.IndexFunc(nestings, func(n nesting) bool { return n.around.level[side] == writable })
+		i := slices.IndexFunc(places, func(n nesting) bool { return n.around.level[side] == writable })
 		if i < 0 {
 			continue
 		}
-		n := nestings[i]
+		n := places[i]
 		up, _ := n.at.Parent()
 		change := Change{
 			Kind:    GrantAdded,
@@ -258,7 +243,7 @@ func (v *view) bindings(joint map[ir.Root]trie) {
 	for _, g := range groups.list {
 		grant := map[int]Kind{before: GrantRemoved, after: GrantAdded}[g.key.side]
 		reason := v.reason(g.key.rules)
-		if !slices.ContainsFunc(v.changes, func(c Change) bool { return c.Kind == grant && c.reason == reason }) {
+		if _, told := v.byReason[reasonKey{grant, reason}]; !told {
 			v.admits(g, slots)
 		}
 	}

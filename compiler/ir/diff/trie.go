@@ -176,7 +176,7 @@ func (n *node) collect(list trie) trie {
 		}
 	}
 	list = append(list, n)
-	slices.SortFunc(n.children, func(x, y *node) int { return strings.Compare(x.path.Rel(), y.path.Rel()) })
+	slices.SortFunc(n.children, func(x, y *node) int { return strings.Compare(x.path.Base(), y.path.Base()) })
 	for _, child := range n.children {
 		list = child.collect(list)
 	}
@@ -185,5 +185,5 @@ func (n *node) collect(list trie) trie {
 
 // named reports whether a policy's rules start in the root of the trie.
 func (t trie) named(side int) bool {
-	return slices.ContainsFunc(t, func(n *node) bool { return n.file[side] != nil || n.run[side] != nil })
+	return slices.ContainsFunc(t, func(n *node) bool { return n.named(side) })
 }
