@@ -14,13 +14,15 @@ type Sink struct {
 	name string
 }
 
-// OpenSink prepares to write evidence to path. What is there stays until Write.
+// OpenSink prepares to write evidence to path. What is there stays until Write. A
+// link on the way that not only root could have made is refused: an earlier run
+// may have put it there, and evidence replaces what it finds.
 func OpenSink(path string) (*Sink, error) {
 	name := filepath.Base(path)
 	if path == "" || name == "." || name == ".." || os.IsPathSeparator(path[len(path)-1]) {
 		return nil, fmt.Errorf("evidence %q: names no file", path)
 	}
-	dir, err := os.OpenRoot(filepath.Dir(path))
+	dir, err := sinkDirectory(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("evidence %s: %w", path, err)
 	}
