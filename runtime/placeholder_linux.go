@@ -186,6 +186,7 @@ func (p *placeholder) remove() (stays bool, err error) {
 	if err := unix.Flock(p.fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return false, nil // another run's now
 	}
+	defer p.openUp()()
 	var stat unix.Stat_t
 	if err := unix.Fstat(p.fd, &stat); err != nil {
 		return true, err
@@ -193,7 +194,7 @@ func (p *placeholder) remove() (stays bool, err error) {
 	switch {
 	case stat.Nlink == 0:
 		return false, nil // somebody has removed it
-	case !p.current() || !isPlaceholder(&stat):
+	case !p.current() || !p.ours(&stat):
 		return true, nil
 	case !p.directory:
 		return false, unix.Unlinkat(p.parent, p.at.Base(), 0)
@@ -203,6 +204,29 @@ func (p *placeholder) remove() (stays bool, err error) {
 		return p.fill()
 	}
 	return false, err
+}
+
+// ours reports whether the node is still what we made. The command may have
+// changed the mode of a directory: that leads to what is masked, and is not masked
+// itself.
+func (p *placeholder) ours(stat *unix.Stat_t) bool {
+	if p.directory {
+		return kindOf(stat.Mode) == bwrap.Directory && int(stat.Uid) == os.Geteuid()
+	}
+	return isPlaceholder(stat)
+}
+
+// openUp gives the caller's own directory that p is in the permissions back which
+// the command has taken away, until shut is called.
+func (p *placeholder) openUp() (shut func()) {
+	var stat unix.Stat_t
+	const enter = 0o300
+	if unix.Fstat(p.parent, &stat) != nil || stat.Mode&enter == enter || int(stat.Uid) != os.Geteuid() {
+		return func() {}
+	}
+	parent := fmt.Sprintf("/proc/self/fd/%d", p.parent)
+	unix.Chmod(parent, stat.Mode&0o7777|enter)
+	return func() { unix.Chmod(parent, stat.Mode&0o7777) }
 }
 
 // fill says of a directory that is not empty whether it stays for good: not while

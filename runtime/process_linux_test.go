@@ -281,6 +281,37 @@ func TestLiveSharedPlaceholder(t *testing.T) {
 	}
 }
 
+// TestLivePlaceholderShut: the command takes the permissions of the directory that
+// leads to a masked name away.
+func TestLivePlaceholderShut(t *testing.T) {
+	needSandbox(t)
+	root := labDir(t)
+	v := development(t, policy(t, "\n  filesystem {\n    write = [workspace]\n    deny = [\"${workspace}/made/for/it\", \"${workspace}/there/it\"]\n  }"))
+	must(t, os.Mkdir(filepath.Join(root, "there"), 0o755))
+	for _, dir := range []string{"made", "made/for", "there", "."} {
+		for _, mode := range []string{"000", "500"} {
+			must(t, os.Chmod(filepath.Join(root, "there"), 0o755))
+			if r := probed(t, v, root, "chmod", filepath.Join(root, dir), mode); r.Exit != 0 || len(r.Evidence.Cleanup.Left) > 0 {
+				t.Errorf("chmod %s %s: %s", mode, dir, r)
+			}
+			must(t, os.Chmod(root, 0o755))
+			if dir == "there" {
+				info, err := os.Stat(filepath.Join(root, "there"))
+				must(t, err)
+				if got := fmt.Sprintf("%03o", info.Mode()); got != mode && os.Getuid() != 0 {
+					t.Errorf("%s has mode %s after the run, the command gave it %s", dir, got, mode)
+				}
+			}
+			for _, name := range []string{"made", "there/it"} {
+				must(t, os.Chmod(filepath.Join(root, "there"), 0o755))
+				if _, err := os.Lstat(filepath.Join(root, name)); !os.IsNotExist(err) {
+					t.Errorf("after chmod %s %s the placeholder %s stayed: %v", mode, dir, name, err)
+				}
+			}
+		}
+	}
+}
+
 // TestLiveForeignDirectory: where the caller cannot make the name, nothing has to
 // keep it missing.
 func TestLiveForeignDirectory(t *testing.T) {
