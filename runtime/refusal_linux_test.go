@@ -136,6 +136,17 @@ func TestLiveTrusted(t *testing.T) {
 	}
 	refusedWith(t, run([]string{root}, "stat", "."), runtime.Input, root, ".obspc")
 	refusedWith(t, run([]string{filepath.Join(root, ".obspc"), filepath.Join(root, "sub/obspc.pins")}, "stat", "."), runtime.Input, ".obspc", "sub")
+	// Whoever replaces a link on the way replaces what is trusted.
+	outside := labDir(t)
+	write(t, filepath.Join(outside, "p.policy.hcl"), "")
+	must(t, os.Symlink(outside, filepath.Join(root, "linked")))
+	refusedWith(t, run([]string{filepath.Join(root, "linked")}, "stat", "."), runtime.Input, "linked", root)
+	refusedWith(t, run([]string{filepath.Join(root, "linked/p.policy.hcl")}, "stat", "."), runtime.Input, "linked", root)
+	must(t, os.Symlink(filepath.Join(root, "sub/obspc.pins"), filepath.Join(outside, "pins")))
+	r = run([]string{filepath.Join(outside, "pins")}, "write", filepath.Join(root, "sub/obspc.pins"))
+	if got := strings.TrimSpace(r.stdout); got != "EROFS" || r.Evidence.CarveOut != filepath.Join(root, "sub") {
+		t.Errorf("writing what a link outside leads to is %q, want EROFS; %s", got, r)
+	}
 	if r := run([]string{"/etc/passwd", "/no/such/golden"}, "stat", "."); r.Exit != 0 {
 		t.Errorf("trusted files outside every write: %s", r)
 	}

@@ -42,6 +42,9 @@ func runDevelopment(c *call) error {
 		job.Workspace.Dir = dir
 	}
 	job.Trusted = append(job.Trusted, c.values["--config-dir"]...)
+	if c.has("--release") {
+		job.Trusted = append(job.Trusted, c.get("--release"), c.get("--pins"))
+	}
 	for _, name := range []string{"--release", "--pins"} {
 		job.Trusted = append(job.Trusted, c.values[name]...)
 	}

@@ -79,19 +79,27 @@ func newLab(t *testing.T) *lab {
 	}
 	dir := t.TempDir()
 	l := &lab{dir, filepath.Join(dir, "release"), filepath.Join(dir, "obspc.pins")}
-	files := files(t)
+	files := files(t, governed)
 	must(t, release.Write(l.release, files))
-	pins := &release.Pins{Product: "test", NoExpiry: true}
-	for _, f := range files {
-		if f.Name == release.SumsName {
-			pins.Sums = []release.Digest{release.Sum(f.Data)}
-		}
-	}
-	must(t, os.WriteFile(l.pins, pins.Format(), 0o644))
+	must(t, os.WriteFile(l.pins, pins(files, governed.Product).Format(), 0o644))
 	return l
 }
 
-func files(t *testing.T) []release.File {
+// governed is what a release of the lab is made with.
+var governed = release.Input{Product: "test", Serial: 1}
+
+// pins accept exactly these files.
+func pins(files []release.File, product string) *release.Pins {
+	p := &release.Pins{Product: product, NoExpiry: true}
+	for _, f := range files {
+		if f.Name == release.SumsName {
+			p.Sums = []release.Digest{release.Sum(f.Data)}
+		}
+	}
+	return p
+}
+
+func files(t *testing.T, in release.Input) []release.File {
 	t.Helper()
 	config, diags := lang.Parse(lang.Sources{"p.policy.hcl": []byte(text)}, lang.Options{})
 	if diags.HasErrors() {
@@ -115,7 +123,8 @@ func files(t *testing.T) []release.File {
 	for _, a := range artifacts {
 		p.Artifacts = append(p.Artifacts, release.Made{Name: a.Name, Kind: a.Kind, Target: string(a.Target), Data: a.Data})
 	}
-	files, err := release.Build(release.Input{Product: "test", Serial: 1, Compiler: release.Version, Policies: []release.Policy{p}})
+	in.Compiler, in.Policies = release.Version, []release.Policy{p}
+	files, err := release.Build(in)
 	must(t, err)
 	return files
 }
@@ -241,7 +250,7 @@ func TestTamperedReleaseStartsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			must(t, os.RemoveAll(l.release))
-			must(t, release.Write(l.release, files(t)))
+			must(t, release.Write(l.release, files(t, governed)))
 			must(t, tamper(filepath.Join(l.release, "p/bwrap.json")))
 			if said, code, called := try(); called || code != 125 || !strings.Contains(said, "nothing was started") || !strings.Contains(said, "bwrap.json") {
 				t.Errorf("%s: the stand-in was called: %v, exit %d: %s", name, called, code, said)
@@ -316,6 +325,30 @@ func waitFor(t *testing.T, what string, done func() bool) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("waited in vain for %s", what)
+}
+
+// TestExecTrusts: exec keeps a release and pins that it is given as paths from the
+// command, as run does.
+func TestExecTrusts(t *testing.T) {
+	l := newLab(t)
+	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(work) })
+	inside := filepath.Join(work, "kept")
+	must(t, os.Mkdir(inside, 0o755))
+	files := files(t, release.Input{})
+	must(t, release.Write(filepath.Join(inside, "release"), files))
+	must(t, os.WriteFile(filepath.Join(inside, "pins"), pins(files, release.LocalProduct).Format(), 0o644))
+	args := []string{"exec", "--policy", "p", "--workspace", work, "--release", filepath.Join(inside, "release"), "--pins", filepath.Join(inside, "pins"), "--"}
+	if _, stderr, code := invoke(append(args, "/usr/bin/env", "-u", "X", "/usr/bin/printf", "x")...); code != 0 {
+		t.Fatalf("exec = exit %d, %s", code, stderr)
+	}
+	evidence := filepath.Join(l.dir, "evidence.json")
+	invoke(append([]string{"exec", "--evidence", evidence}, append(args[1:], "/usr/bin/printf", "x")...)...)
+	data, err := os.ReadFile(evidence)
+	if must(t, err); !strings.Contains(string(data), fmt.Sprintf("%q: %q", "carve_out", inside)) {
+		t.Errorf("%s is not kept from the command: %s", inside, data)
+	}
 }
 
 // TestEvidenceFirst: where evidence cannot be written, nothing runs.
