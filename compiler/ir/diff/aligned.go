@@ -132,14 +132,14 @@ func (a *alignment) meet(n *node) {
 	for side := range m.stands {
 		m.stands[side] = n.stands(side)
 	}
-	single, closed := n.single(), n.closed()
+	closed := n.closed()
 	rel := ir.RootPath(a.slot)
 	for y := n; y != nil; y = y.parent {
 		if y.path.IsRoot() {
 			return // "/" is no place, and that of the earlier slot is taken
 		}
 		m.class = a.classOf(rel)
-		here := single && (m.class.depth == itself || m.class.node.below != around{})
+		here := m.class.depth == itself || m.class.node.below != around{}
 		under := m.class.depth == itself && len(m.class.node.children) > 0
 		if !a.met[m] && (here || under) && a.admitsAt(y) {
 			a.met[m] = true
@@ -264,9 +264,9 @@ func (a *alignment) meetAll(b ir.Binding, n, s *node) {
 	for side := range m.stands {
 		m.stands[side] = n.stands(side)
 	}
-	if under := len(s.children) > 0; (single || closed && under) && !a.met[m] {
+	if (single || closed) && !a.met[m] {
 		a.met[m] = true
-		a.compare(b, n, m.class, s.path, single, under, closed)
+		a.compare(b, n, m.class, s.path, true, len(s.children) > 0, closed)
 	}
 	for _, pair := range common(n.children, s.children) {
 		a.meetAll(b, pair[0], pair[1])

@@ -37,7 +37,7 @@ func (d Date) Before(e Date) bool {
 func ParseDate(text string) (Date, error) {
 	var d Date
 	_, err := fmt.Sscanf(text, "%4d-%2d-%2d", &d.Year, &d.Month, &d.Day)
-	if err != nil || d.String() != text || d.Month < 1 || d.Month > 12 || d.Day < 1 || d.Day > daysIn(d.Year, d.Month) {
+	if err != nil || d.String() != text || d.Year < 1 || d.Month < 1 || d.Month > 12 || d.Day < 1 || d.Day > daysIn(d.Year, d.Month) {
 		return Date{}, fmt.Errorf("%q is no day, written as 2026-12-31", text)
 	}
 	return d, nil

@@ -46,6 +46,7 @@ package diff
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -126,11 +127,11 @@ func Sets(old, new []*ir.Policy) Report {
 func whole(name string, kind Kind, p *ir.Policy) Comparison {
 	nothing := &ir.Policy{Name: p.Name, Version: p.Version, Targets: p.Targets, Workspace: p.Workspace, Limits: p.Limits}
 	change := Change{Kind: kind, Subject: "policy " + name, Witnesses: []Witness{{Text: "policy " + name}}}
-	out := Comparison{Policy: name}
+	out, stated := Comparison{Policy: name}, &Statement{Text: fmt.Sprintf("policy %s version %d", name, p.Version)}
 	if kind == PolicyAdded {
-		out.NewVersion, change.Parts = p.Version, Policies(nothing, p).Changes
+		out.NewVersion, change.Parts, change.New = p.Version, Policies(nothing, p).Changes, stated
 	} else {
-		out.OldVersion, change.Parts = p.Version, Policies(p, nothing).Changes
+		out.OldVersion, change.Parts, change.Old = p.Version, Policies(p, nothing).Changes, stated
 	}
 	change.Parts = slices.DeleteFunc(change.Parts, func(part Change) bool { return part.Effect() != change.Effect() })
 	out.Changes = []Change{change}

@@ -217,7 +217,7 @@ func (v *view) echo(groups *grouping, level key, p place, echo words, own, deepe
 	switch {
 	case echo == 0 || p.depth == itself && deeper:
 		return
-	case own:
+	case own, p.node.told[p.depth][side]&readWord != 0:
 		groups.add(level, p, echo)
 		return
 	}

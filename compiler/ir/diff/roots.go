@@ -31,14 +31,15 @@ func (c *comparison) roots(joint map[ir.Root]trie) {
 		if t == nil {
 			continue
 		}
-		places := homes
-		if slot == ir.Workspace {
-			places = c.nestings(func(s *nestings) {
-				s.inHost(joint[ir.Host], slot)
+		places := c.nestings(func(s *nestings) {
+			s.inHost(joint[ir.Host], slot)
+			if slot == ir.Workspace {
 				s.inHome(joint[ir.Home], homes)
-				s.inTmp(joint[ir.Tmp], joint[ir.Host])
-			})
-		}
+				s.inTmp(joint[ir.Tmp], joint[ir.Host], slot)
+			} else if t.named(before) != t.named(after) {
+				s.inLater(joint, t)
+			}
+		})
 		alike := t.alike()
 		for _, n := range places {
 			switch {
@@ -121,7 +122,7 @@ func (s *nestings) inHome(t trie, homes []nesting) {
 
 // inTmp adds the states of the workspace inside tmp, which lies at /tmp on Linux
 // and where no rule reaches on macOS.
-func (s *nestings) inTmp(t, host trie) {
+func (s *nestings) inTmp(t, host trie, slot ir.Root) {
 	if len(t) == 0 {
 		return
 	}
@@ -131,7 +132,35 @@ func (s *nestings) inTmp(t, host trie) {
 		around = n.below
 	}
 	s.below(t[0], around, func() ir.Path { return tmp },
-		func(at ir.Path) ir.Binding { return ir.Binding{}.With(ir.Tmp, tmp).With(ir.Workspace, at) })
+		func(at ir.Path) ir.Binding { return ir.Binding{}.With(ir.Tmp, tmp).With(slot, at) })
+}
+
+// inLater adds the states of the home directory inside tmp and inside the
+// workspace. A policy with rules in it admits that only where no rule of those is
+// around it, so these matter where just one policy has any.
+func (s *nestings) inLater(joint map[ir.Root]trie, home trie) {
+	named := after
+	if home.named(before) {
+		named = before
+	}
+	if t := joint[ir.Tmp]; t != nil && !t.named(named) {
+		s.inTmp(t, joint[ir.Host], ir.Home)
+	}
+	hosts := nestings{fresh: s.fresh, seen: map[state]bool{}}
+	hosts.inHost(joint[ir.Host], ir.Workspace)
+	for _, host := range hosts.list {
+		for _, n := range joint[ir.Workspace] {
+			if !n.ruledAbove(named) {
+				s.below(n, host.around, func() ir.Path { return host.at.Join(n.path.Rel()) },
+					func(at ir.Path) ir.Binding { return host.binding.With(ir.Home, at) })
+			}
+		}
+	}
+}
+
+// ruledAbove reports whether a policy has a rule at the node or above it.
+func (n *node) ruledAbove(side int) bool {
+	return n.named(side) || n.parent != nil && n.parent.ruledAbove(side)
 }
 
 // nestings are the states that collect adds, with a binding that both policies

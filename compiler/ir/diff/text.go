@@ -138,11 +138,11 @@ func (c Change) shown() []string {
 // witnessText is the telling witness.
 func (c Change) witnessText() string { return c.Witnesses[0].String() }
 
-// text is the statement with its origin; without one, nothing says so.
+// text is the statement with its origin.
 func (s *Statement) text() string {
 	switch {
 	case s == nil:
-		return "nothing says so"
+		return "no rule"
 	case s.Origin == "":
 		return s.Text
 	}
