@@ -37,6 +37,7 @@ type alignment struct {
 	*comparison
 	slot    ir.Root
 	slots   trie
+	named   [2]bool          // by side: rules start in the slot
 	index   map[string]*node // the slot's trie, by path
 	earlier nesting
 	over    []*node           // the host's nodes that the earlier root lies in
@@ -47,7 +48,10 @@ type alignment struct {
 
 // aligned compares every meeting for one slot.
 func (c *comparison) aligned(joint map[ir.Root]trie, slot ir.Root, homes []nesting) {
-	a := alignment{comparison: c, slot: slot, slots: joint[slot], index: make(map[string]*node, len(joint[slot])), met: map[meeting]bool{}}
+	a := alignment{
+		comparison: c, slot: slot, slots: joint[slot], named: [2]bool{joint[slot].named(before), joint[slot].named(after)},
+		index: make(map[string]*node, len(joint[slot])), met: map[meeting]bool{},
+	}
 	for _, n := range a.slots {
 		a.index[n.path.Rel()] = n
 	}
@@ -168,10 +172,8 @@ func (a *alignment) admitsAt(y *node) bool {
 	known, ok := a.admits[y]
 	if !ok {
 		known = (&ir.Policy{}).Admit(a.binding(y)) == nil // no directory of the system
-		for side := range 2 {
-			if a.slots.named(side) {
-				known = known && y.level(side) != denied && !a.collides(side, a.slots[0], y)
-			}
+		for side, named := range a.named {
+			known = known && !(named && (a.level(side, y) == denied || a.collides(side, a.slots[0], y)))
 		}
 		a.admits[y] = known
 	}
@@ -183,14 +185,14 @@ func (a *alignment) binding(y *node) ir.Binding {
 	return a.earlier.binding.With(a.slot, a.earlier.binding.Path(y.path))
 }
 
-// level is what the rules of the node's own root say about it.
-func (n *node) level(side int) stated {
+// level is what earlier roots say about the node.
+func (a *alignment) level(side int, n *node) stated {
 	for up := n; up != nil; up = up.parent {
 		if r := up.file[side]; r != nil && (!r.Only || up == n) {
 			return states(r.Level)
 		}
 	}
-	return silent
+	return a.earlier.around.level[side]
 }
 
 // collides reports whether a rule of the slot at or below s would stand at or above
@@ -230,30 +232,30 @@ func common(a, b []*node) [][2]*node {
 	return out
 }
 
-// above compares the meetings with the earlier slot inside this one: its root lies
-// at each path that the slot names and has no rule at or above.
+// above compares the meetings with the earlier slot inside this one: the root of
+// that lies at each path that this slot names and has no rule at or above.
 func (a *alignment) above(root *node) {
-	for side := range 2 {
-		if a.slots.named(side) && a.earlier.around.level[side] == denied {
+	for side, named := range a.named {
+		if named && a.earlier.around.level[side] == denied {
 			return
 		}
 	}
-	a.above1(root, a.slots[0])
+	for _, s := range a.slots[1:] {
+		if a.open(root, s) {
+			at := a.earlier.at.Join(s.path.Rel())
+			a.meetAll(a.earlier.binding.With(root.path.Root(), at).With(a.slot, a.earlier.at), root, s)
+		}
+	}
 }
 
-func (a *alignment) above1(root, s *node) {
+// open reports whether both policies admit that the earlier slot lies at s.
+func (a *alignment) open(root, s *node) bool {
 	for side := range 2 {
-		if s.named(side) && a.rules[root][side] {
-			return
+		if a.rules[root][side] && (s.parent.ruledAbove(side) || a.collides(side, s, root)) {
+			return false
 		}
 	}
-	for _, child := range s.children {
-		if !a.collides(before, child, root) && !a.collides(after, child, root) {
-			at := a.earlier.at.Join(child.path.Rel())
-			a.meetAll(a.earlier.binding.With(root.path.Root(), at).With(a.slot, a.earlier.at), root, child)
-		}
-		a.above1(root, child)
-	}
+	return true
 }
 
 // meetAll compares every meeting of the nodes at and below two that lie at one

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Approval acknowledges one widening: by the digest of its change (Change.Digest),
-// up to the end of a day in UTC, for a reason. Line is where it stands, from 1.
+// Approval acknowledges a widening by the digest of its change (Change.Digest), or
+// all of a policy's at once (Comparison.Digest), up to the end of a day in UTC, for
+// a reason. Line is where it stands, from 1.
 type Approval struct {
 	Digest string
 	Until  Date
@@ -112,11 +113,29 @@ type Review struct {
 	Unmatched []Approval          // they match no widening
 }
 
-// Approve holds the report against approvals. Only changes that widen are
-// approved, those of whole policies as one.
+// Digest names all changes of the policy that widen, taken together: one more, or
+// one less, and it is another. "" if there are none.
+func (c Comparison) Digest() string {
+	all := Change{Kind: "policy-widened", Subject: c.Policy}
+	for _, change := range c.Changes {
+		if change.Effect().Widens() {
+			all.Parts = append(all.Parts, change)
+		}
+	}
+	if len(all.Parts) == 0 {
+		return ""
+	}
+	return all.Digest(c.Policy)
+}
+
+// Approve holds the report against approvals, as of a day in UTC. Only changes that
+// widen are approved.
 func (r *Report) Approve(approvals []Approval, today Date) {
 	widenings := map[string]bool{}
 	for _, c := range r.Policies {
+		if all := c.Digest(); all != "" {
+			widenings[all] = true
+		}
 		for _, change := range c.Changes {
 			if change.Effect().Widens() {
 				widenings[change.Digest(c.Policy)] = true
@@ -155,10 +174,9 @@ func (r Report) Fails(on FailOn) bool {
 	}
 	for _, c := range r.Policies {
 		for _, change := range c.Changes {
-			if on == FailOnChanged || on == FailOnWidened && change.Effect().Widens() {
-				if _, ok := r.approval(c.Policy, change); !ok {
-					return true
-				}
+			_, approved := r.approval(c, change)
+			if !approved && (on == FailOnChanged || on == FailOnWidened && change.Effect().Widens()) {
+				return true
 			}
 		}
 	}
@@ -166,10 +184,13 @@ func (r Report) Fails(on FailOn) bool {
 }
 
 // approval is the approval of a change that widens.
-func (r Report) approval(policy string, c Change) (Approval, bool) {
-	if r.Review == nil || !c.Effect().Widens() {
+func (r Report) approval(c Comparison, change Change) (Approval, bool) {
+	if r.Review == nil || len(r.Review.Approved) == 0 || !change.Effect().Widens() {
 		return Approval{}, false
 	}
-	a, ok := r.Review.Approved[c.Digest(policy)]
+	a, ok := r.Review.Approved[change.Digest(c.Policy)]
+	if !ok {
+		a, ok = r.Review.Approved[c.Digest()]
+	}
 	return a, ok
 }

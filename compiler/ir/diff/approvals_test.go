@@ -83,6 +83,21 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
+// TestApprovingAPolicy: one digest for all that widens, and for nothing else.
+func TestApprovingAPolicy(t *testing.T) {
+	two := strings.Replace(strings.Replace(base, `"/opt/data/secret", `, ``, 1), `"30s"`, `"60s"`, 1)
+	three := strings.Replace(two, `open_files = 256`, `open_files = 512`, 1)
+	fewer := strings.Replace(two, `"/opt/tool", `, ``, 1) // narrows as well
+	digest := Sets(compile(t, base), compile(t, two)).Policies[0].Digest()
+	for text, fails := range map[string]bool{two: false, three: true, fewer: false, base: true} {
+		report := Sets(compile(t, base), compile(t, text))
+		report.Approve([]Approval{{digest, Date{2026, 12, 31}, "r", 1}}, Date{2026, 1, 1})
+		if report.Fails(FailOnWidened) != fails {
+			t.Errorf("Fails(widened) = %v:\n%s", !fails, report.Text())
+		}
+	}
+}
+
 // TestDigestsTellExtentsApart: an approval covers what was shown and nothing wider.
 func TestDigestsTellExtentsApart(t *testing.T) {
 	edits := map[string]string{

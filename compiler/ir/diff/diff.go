@@ -17,23 +17,28 @@
 // Infinitely many bindings are few classes. A path x has, in each root whose
 // place is around it, a class of that root's joint trie, and design 5.1 decides
 // its level by the latest root with a covering rule. So what a binding does to
-// the answers about a class of slot s is only this: it chooses what the roots
-// before s say around x, for both policies at once (four levels, and whether
-// something may be started: the type around). Every such state has a place below
-// a node of an earlier root and below no child of it, where a fresh directory is
-// an admissible place for s: nothing is named below it, so no rule of s comes to
-// stand at or above an earlier rule. One binding for each state that occurs
-// therefore shows every difference. Without a binding Decide answers as "slots
-// apart" does; that pass comes first and the others add what it cannot show, the
-// typical case being a deny below ${home} that matters only when the home
-// directory lies inside something readable.
+// the answers about a class of slot s is only this: it chooses what other roots
+// say around x, for both policies at once (the type around: four levels, and
+// whether something may be started). One binding for each such state that occurs
+// shows every difference. Where the states occur:
 //
-// States that a later root cannot reach stay out: those of system trees and of
-// denies, where no slot is bound. Two things about earlier roots remain. The names
-// that lead to a slot's place are held if any rule starts in the slot, so a policy
-// that loses the last such rule lets go of them. And an only() gives one node a
-// level that no place below it has: there the binding that puts a rule of s on
-// that very node is tried.
+//   - Slots apart is what Decide answers without a binding. That pass comes first;
+//     the others add what it cannot show, the typical case being a deny below
+//     ${home} that matters only when the home directory lies inside something
+//     readable.
+//   - Below a node of an earlier root and below no child of it. A fresh directory
+//     there is an admissible place for s: nothing is named below it, so no rule of
+//     s comes to stand at or above an earlier rule (roots.go). System trees and
+//     denies stay out: no slot is bound there.
+//   - Where s has rules that reach into a deny, or meet the one node that an only()
+//     speaks of, though s itself is bound above (aligned.go).
+//   - Inside a later root, where a policy has no rules in s or none there: that
+//     root's rules decide for it then, and not for the other (inLater, above).
+//
+// One thing about names remains: those that lead to a slot's place are held if any
+// rule starts in the slot, so a policy that loses the last such rule lets go of
+// them (leading). What the classes of an earlier root tell of is not told again
+// for each slot that could lie there.
 //
 // Rename and link are conjunctions of questions about one path (remove and
 // create, write and create). One that only one policy allows has a conjunct that

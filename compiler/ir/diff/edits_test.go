@@ -71,6 +71,7 @@ func TestEdits(t *testing.T) {
 		{"deny outside everything deleted", []edit{{`"/srv/keys", `, ``}}, Widened,
 			[]string{"binding-admitted: /srv/keys and below | bind workspace=/srv/keys"}},
 		{"deny in home deleted", []edit{{`, "${home}/.ssh"`, ``}}, Widened, []string{
+			"binding-admitted: ${home}/.ssh and below | bind workspace=${home}/.ssh",
 			"grant-added: read, list, stat, write, create, remove, execute ${home}/.ssh and below | read ${home}/.ssh/_ when home is /srv/out/_/_"}},
 		{"carve-out moved", []edit{{`${workspace}/.git/hooks`, `${workspace}/.git/config`}}, Mixed, []string{
 			"grant-removed: read, list, stat, write, create, remove, execute ${workspace}/.git/config and below | read ${workspace}/.git/config/_",

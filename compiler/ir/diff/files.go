@@ -16,21 +16,17 @@ func (c *comparison) files() {
 			return r.Level >= ir.Read && r.Path.Root() != ir.Host && r.Path.Root() != ir.Config
 		})
 	}
-	var views []view
 	for root := ir.Host; root <= ir.Workspace; root++ {
 		if t := joint[root]; t != nil {
 			v := view{comparison: c, trie: t, deciders: c.deciders}
 			v.ask()
 			v.tell()
 			v.backings()
+			v.bindings(joint)
 			c.optional(t)
-			views = append(views, v)
 		}
 	}
 	c.roots(joint)
-	for _, v := range views {
-		v.bindings(joint)
-	}
 }
 
 // pass asks and tells about the view's nodes. Earlier roots tell of the words own

@@ -18,10 +18,10 @@ func (r Report) JSON() []byte {
 	for _, c := range r.Policies {
 		p := jsonPolicy{
 			Policy: c.Policy, Verdict: c.Verdict().String(), OldVersion: c.OldVersion, NewVersion: c.NewVersion,
-			Changes: []jsonChange{}, Notes: append([]string{}, c.Notes...),
+			Changes: []jsonChange{}, Notes: append([]string{}, c.Notes...), Digest: c.Digest(),
 		}
 		for _, change := range c.Changes {
-			p.Changes = append(p.Changes, r.changeJSON(c.Policy, change))
+			p.Changes = append(p.Changes, r.changeJSON(c, change))
 		}
 		out.Policies = append(out.Policies, p)
 	}
@@ -56,6 +56,7 @@ type (
 		NewVersion int64        `json:"newVersion,omitempty"`
 		Changes    []jsonChange `json:"changes"`
 		Notes      []string     `json:"notes"`
+		Digest     string       `json:"digest,omitempty"` // of all that widen
 	}
 	jsonChange struct {
 		Kind      Kind             `json:"kind"`
@@ -90,10 +91,10 @@ type (
 	}
 )
 
-func (r Report) changeJSON(policy string, c Change) jsonChange {
+func (r Report) changeJSON(policy Comparison, c Change) jsonChange {
 	out := jsonChange{
 		Kind: c.Kind, Effect: c.Effect().String(), Subject: c.Subject, Words: c.Words, Except: c.Except,
-		Old: (*jsonStatement)(c.Old), New: (*jsonStatement)(c.New), Digest: c.Digest(policy),
+		Old: (*jsonStatement)(c.Old), New: (*jsonStatement)(c.New), Digest: c.Digest(policy.Policy),
 	}
 	for _, w := range c.Witnesses {
 		out.Witnesses = append(out.Witnesses, w.String())

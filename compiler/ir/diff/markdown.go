@@ -25,6 +25,9 @@ func (r Report) Markdown() string {
 			}
 			fmt.Fprintf(&b, "- %s\n", escaped(note))
 		}
+		if n := c.widenings(); n > 1 {
+			fmt.Fprintf(&b, "\nDigest of all %d that widen: %s\n", n, code(c.Digest()))
+		}
 	}
 	if len(same) > 0 {
 		fmt.Fprintf(&b, "\nSame: %s\n", strings.Join(same, ", "))
@@ -60,12 +63,12 @@ func (r Report) tables(b *strings.Builder, c Comparison) {
 				name := effect.String()
 				fmt.Fprintf(b, "\n| %s | witness | was | now |\n|---|---|---|---|\n", strings.ToUpper(name[:1])+name[1:])
 			}
-			r.row(b, c.Policy, change)
+			r.row(b, c, change)
 		}
 	}
 }
 
-func (r Report) row(b *strings.Builder, policy string, c Change) {
+func (r Report) row(b *strings.Builder, policy Comparison, c Change) {
 	title := cell(c.title())
 	if len(c.Except) > 0 {
 		title += "<br>except " + cell(listed(c.Except, mostExcept))
@@ -76,7 +79,7 @@ func (r Report) row(b *strings.Builder, policy string, c Change) {
 	if a, ok := r.approval(policy, c); ok {
 		title += fmt.Sprintf("<br>approved until %s: %s", a.Until, cellText(a.Reason))
 	} else if c.Effect().Widens() {
-		title += "<br>digest " + cell(c.Digest(policy))
+		title += "<br>digest " + cell(c.Digest(policy.Policy))
 	}
 	shown := c.shown()
 	for i := range shown {

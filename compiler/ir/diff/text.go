@@ -67,10 +67,13 @@ func (r Report) Text() string {
 	for _, c := range r.Policies {
 		fmt.Fprintf(&b, "\npolicy %s: %s%s\n", c.Policy, c.Verdict(), c.versions())
 		for _, change := range c.Changes {
-			r.changeText(&b, c.Policy, change)
+			r.changeText(&b, c, change)
 		}
 		for _, note := range c.Notes {
 			fmt.Fprintf(&b, "  note: %s\n", plain(note))
+		}
+		if n := c.widenings(); n > 1 {
+			fmt.Fprintf(&b, "  digest of all %d that widen: %s\n", n, c.Digest())
 		}
 	}
 	r.reviewText(&b)
@@ -83,6 +86,17 @@ func (r Report) Text() string {
 	return b.String()
 }
 
+// widenings counts the changes that widen.
+func (c Comparison) widenings() int {
+	n := 0
+	for _, change := range c.Changes {
+		if change.Effect().Widens() {
+			n++
+		}
+	}
+	return n
+}
+
 // versions tells both versions, where both are there and differ.
 func (c Comparison) versions() string {
 	if c.OldVersion == 0 || c.NewVersion == 0 || c.OldVersion == c.NewVersion {
@@ -91,7 +105,7 @@ func (c Comparison) versions() string {
 	return fmt.Sprintf(" (version %d, was %d)", c.NewVersion, c.OldVersion)
 }
 
-func (r Report) changeText(b *strings.Builder, policy string, c Change) {
+func (r Report) changeText(b *strings.Builder, policy Comparison, c Change) {
 	fmt.Fprintf(b, "  %s %s\n", signs[c.Effect()], plain(c.title()))
 	line := func(word, text string) { fmt.Fprintf(b, "      %-8s %s\n", word, plain(text)) }
 	if len(c.Except) > 0 {
@@ -108,7 +122,7 @@ func (r Report) changeText(b *strings.Builder, policy string, c Change) {
 	if a, ok := r.approval(policy, c); ok {
 		line("approved", fmt.Sprintf("until %s: %s", a.Until, a.Reason))
 	} else if c.Effect().Widens() {
-		line("digest", c.Digest(policy))
+		line("digest", c.Digest(policy.Policy))
 	}
 }
 
