@@ -81,6 +81,7 @@ var directions = []direction{
 	{"targets/seatbelt/model", []string{"targets/seatbelt/sbpl", "targets/seatbelt/operations", "compiler/ir"}, "the model reads a profile's bytes, and never sees how they are made"},
 	{"targets/seatbelt/operations", nil, "the names of Seatbelt's operations are data"},
 	{"targets/models", []string{"targets", "targets/seatbelt/model", "targets/seatbelt/operations", "compiler/ir"}, "every target's model side by side, for questions; never linked into obsrun"},
+	{"targets/bwrap/cmdline", []string{"compiler/ir"}, "it reads anybody's command lines, and shares nothing with what writes ours"},
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
 	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
 	{"cmd/obspc/expect", []string{"lang", "compiler", "compiler/ir", "targets", "targets/models"}, "tests ask what policies mean and what artifacts do; a kernel is asked by the caller"},

@@ -1,0 +1,97 @@
+package cmdline
+
+import (
+	"fmt"
+	"slices"
+)
+
+// fact is what is not known and decides which layer a path lies on.
+type fact struct {
+	text  string
+	holds bool
+	host  string // what exists on the host if it holds
+	lies  bool   // it is about where an unknown path lies
+}
+
+// standing is the layer that a path lies on if the facts are so.
+type standing struct {
+	layer int
+	facts []fact
+	host  string // the host's path behind the path
+}
+
+// maxStandings bounds how many unknown mounts over one path are told apart.
+const maxStandings = 64
+
+// stands lists the layers that p may lie on: the last mount that covers it decides,
+// whatever was mounted before, because later mounts hide earlier ones at and below
+// their own path.
+func (c *Command) stands(p string) []standing {
+	var out []standing
+	var not []fact
+	for i := len(c.layers) - 1; i >= 0; i-- {
+		l := &c.layers[i]
+		covered := covers(l.dest, p)
+		if !l.mounted() || covered == No {
+			continue
+		}
+		s := standing{layer: i, facts: slices.Clone(not), host: l.hostPath(p)}
+		if covered == Yes && !l.try() || len(out) == maxStandings {
+			return append(out, s)
+		}
+		f := unknown(l, p, covered)
+		s.facts = append(s.facts, f)
+		out = append(out, s)
+		f.holds = false
+		not = append(not, f)
+	}
+	return out
+}
+
+// hostPath is the host's path behind p.
+func (l *layer) hostPath(p string) string {
+	if l.source == "" {
+		return ""
+	}
+	return join(l.source, below(l.dest, p))
+}
+
+// unknown is the fact that decides whether p lies on layer l.
+func unknown(l *layer, p string, covered State) fact {
+	f := fact{holds: true}
+	if l.try() {
+		f.host, f.text = l.source, "the host has "+l.source
+	}
+	if covered == Maybe {
+		lies := fmt.Sprintf("%s lies at or below %s", p, l.dest)
+		if f.text != "" {
+			lies = f.text + " and " + lies
+			f.host = ""
+		}
+		f.text, f.lies = lies, true
+	}
+	return f
+}
+
+// contradicts reports whether two standings cannot be at once.
+func contradicts(a, b []fact) bool {
+	for _, f := range a {
+		for _, g := range b {
+			if f.text == g.text && f.holds != g.holds {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// real reports whether a standing agrees with the host having what stands behind the
+// path.
+func (s standing) real() bool {
+	for _, f := range s.facts {
+		if !f.holds && f.host != "" && s.host != "" && covers(f.host, s.host) == Yes {
+			return false
+		}
+	}
+	return true
+}
