@@ -115,3 +115,35 @@ func TestPolicyRefusesWhatItDoesNotKnow(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingOfTheMachineIsChanged: as root every attempt outside succeeds, so an
+// entry that is not the test's own gives no request that changes anything but a
+// device's.
+func TestNothingOfTheMachineIsChanged(t *testing.T) {
+	tree := []Entry{
+		{Path: ir.MustPath("/bin/sh"), Kind: File, Target: ir.MustPath("/usr/bin/dash")},
+		{Path: ir.MustPath("/etc/passwd"), Kind: File},
+		{Path: ir.MustPath("/usr/bin/tool"), Kind: Tool},
+		{Path: ir.MustPath("/usr"), Kind: Directory},
+		{Path: ir.MustPath("/run/socket"), Kind: Socket},
+		{Path: ir.MustPath("/w"), Kind: Directory, Ours: true},
+		{Path: ir.MustPath("/w/a"), Kind: File, Ours: true},
+	}
+	asked := 0
+	for shift := range 8 {
+		for _, p := range Probes(tree, shift) {
+			asked++
+			switch p.Request.Kind {
+			case ir.WriteRequest, ir.CreateRequest, ir.RemoveRequest, ir.RenameRequest, ir.LinkRequest:
+				for _, path := range []ir.Path{p.Request.Path, p.Real.Path} {
+					if !ir.MustPath("/w").Covers(path) {
+						t.Errorf("Probes gives %s, which changes what is not the test's own", p.Request)
+					}
+				}
+			}
+		}
+	}
+	if asked == 0 {
+		t.Error("Probes asks nothing")
+	}
+}

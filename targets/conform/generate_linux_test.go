@@ -25,7 +25,7 @@ var (
 	}
 	leaves = pattern{
 		[]string{"f", "a/f", "a/b/f", "a/b/c/f", "b/f", "a/x", "b/x", "a/s", "b/s", "b/p"},
-		[]string{"read", "read", "write", "write", "deny", "deny", "optional read", "only read", "only write", "only deny"},
+		[]string{"read", "read", "write", "write", "deny", "deny", "optional read", "only read"},
 	}
 	absent = pattern{
 		[]string{"gone", "a/gone", "c/gone", "gone/deep/er"},
