@@ -154,6 +154,7 @@ type CleanupEvidence struct {
 	WorkspaceRemoved bool     `json:"workspace_removed,omitempty"`
 	Placeholders     []string `json:"placeholders,omitempty"` // made
 	Left             []string `json:"left,omitempty"`         // made, and still there: not ours any more, or see Faults
+	Astray           []string `json:"astray,omitempty"`       // mount points made in what a replaced path led to, and removed
 	Faults           []string `json:"faults,omitempty"`
 }
 

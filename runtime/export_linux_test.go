@@ -14,6 +14,9 @@ func Hurry(grace, reap time.Duration) (undo func()) {
 	return func() { graceTime, reapTime = before[0], before[1] }
 }
 
+// RemoveMade is removeMade.
+func RemoveMade(dir int, name string, since time.Time) error { return removeMade(dir, name, since) }
+
 // ErrInterrupted is errInterrupted.
 var ErrInterrupted = errInterrupted
 

@@ -102,7 +102,7 @@ func First(args []string) {
 		fmt.Fprintln(os.Stderr, "obsrun: the first process is started by obsrun itself, inside a sandbox")
 		os.Exit(ExitRefused)
 	}
-	err = becomeCommand(socket)
+	released, err := becomeCommand(socket)
 	f := fault{Message: err.Error()}
 	var failed *execError
 	f.Exec = errors.As(err, &failed)
@@ -113,6 +113,10 @@ func First(args []string) {
 	if text, err := json.Marshal(f); err == nil {
 		unix.Write(socket, append([]byte{faultByte}, text...))
 	}
+	if !released {
+		// Obsrun looks at what was mounted, and then kills the sandbox.
+		io.Copy(io.Discard, socketReader(socket))
+	}
 	os.Exit(ExitRefused)
 }
 
@@ -122,12 +126,25 @@ type execError struct{ err error }
 func (e *execError) Error() string { return e.err.Error() }
 func (e *execError) Unwrap() error { return e.err }
 
-// becomeCommand returns only if it fails.
-func becomeCommand(socket int) error {
+// becomeCommand returns only if it fails; released is true once the go byte has
+// come.
+func becomeCommand(socket int) (released bool, err error) {
 	do, err := receive(socketReader(socket))
-	if err != nil {
-		return err
+	if err == nil {
+		err = prepare(do)
 	}
+	if err == nil {
+		err = waitForGo(socket)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, start(do)
+}
+
+// prepare sets up everything that can be before the command may start.
+func prepare(do *instructions) error {
+	var err error
 	if err := setLimits(do.Limits); err != nil {
 		return err
 	}
@@ -151,10 +168,7 @@ func becomeCommand(socket int) error {
 	if err := unix.Chdir(do.Dir); err != nil {
 		return fmt.Errorf("change to %s: %w", do.Dir, err)
 	}
-	if err := waitForGo(socket); err != nil {
-		return err
-	}
-	return start(do)
+	return nil
 }
 
 // socketReader reads from the socket without a poller.

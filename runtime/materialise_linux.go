@@ -42,6 +42,9 @@ func (r *execution) materialise() *Refusal {
 		return refusal
 	}
 	r.table = table
+	if refusal := r.record(); refusal != nil {
+		return refusal
+	}
 	r.launch = launch{
 		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
 		devices: ownDevices(r.bound, table),
@@ -116,10 +119,10 @@ func (r *execution) instructions() (*instructions, error) {
 	for _, m := range r.table.Mounts() {
 		writable := m.Writable && !slices.Contains(r.launch.devices, m.Path.String())
 		do.Mounts = append(do.Mounts, wantedMount{m.Path.String(), writable})
-		n := r.survey.nodes[m.Path]
-		if n != nil && n.exists() && len(n.links) == 0 && (m.Kind == bwrap.HostNode || m.Kind == bwrap.DeviceNode) {
-			do.Nodes = append(do.Nodes, wantedNode{m.Path.String(), n.stat.Dev, n.stat.Ino})
-		}
+	}
+	for _, at := range r.compared {
+		n := r.survey.nodes[at]
+		do.Nodes = append(do.Nodes, wantedNode{at.String(), n.stat.Dev, n.stat.Ino})
 	}
 	return do, nil
 }

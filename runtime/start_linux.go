@@ -69,8 +69,11 @@ type execution struct {
 	survey  *survey
 	made    placeholders
 	table   *bwrap.Table
-	command *command
-	launch  launch
+	// compared are the paths that the first process looks at, covered those that
+	// something is mounted over.
+	compared, covered []ir.Path
+	command           *command
+	launch            launch
 }
 
 // steps are what happens before anything is started, in order.

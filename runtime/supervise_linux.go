@@ -37,15 +37,18 @@ func (r *execution) supervise(ctx context.Context) *Refusal {
 	if err := fixDevices(r.launch.devices); err != nil {
 		return devicesNotFixed(err)
 	}
+	launched := time.Now()
 	s, err := r.launch.start()
 	if err != nil {
 		return refuse(Machine, "", "%v", err)
 	}
 	defer s.close()
 	if refusal := r.prepare(ctx, s, w, message); refusal != nil {
+		strays := r.findAstray(s)
 		s.kill()
 		s.reap()
 		r.evidence.Cleanup.TreeDead = true
+		r.sweep(strays, launched)
 		return refusal
 	}
 	return r.watch(ctx, s, w)
@@ -57,7 +60,10 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 	var f *fault
 	switch {
 	case err == nil:
-		return r.checkDigest(ctx)
+		if refusal := r.checkDigest(ctx); refusal != nil {
+			return refusal
+		}
+		return r.unchanged()
 	case errors.Is(err, errCancelled):
 		return cancelled(ctx)
 	case errors.As(err, &f):
