@@ -16,11 +16,12 @@ func TestSinkFollowsNoLink(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(root, "real/below"), 0o755))
 	must(t, os.Symlink("real", filepath.Join(root, "link")))
 	must(t, os.Symlink("real/below/e.json", filepath.Join(root, "e.json")))
+	write(t, filepath.Join(root, "file"), "")
 	t.Chdir(root)
 	for path, says := range map[string]string{
 		"real/below/e.json": "", filepath.Join(root, "real/e.json"): "", "e2.json": "", "real/../real/e.json": "",
 		"link/below/e.json": "link to real", filepath.Join(root, "link/e.json"): "link to real",
-		"e.json": "no regular file", "none/e.json": "no such file", "e2.json/e.json": "not a directory",
+		"e.json": "no regular file", "none/e.json": "no such file", "file/e.json": "not a directory",
 	} {
 		sink, err := runtime.OpenSink(path)
 		if err == nil {
