@@ -247,15 +247,6 @@ func (a answer) writeJSON(w io.Writer) error {
 	return enc.Encode(a)
 }
 
-// changes reports whether the request would change a file or a name.
-func changes(q ir.Request) bool {
-	switch q.Kind {
-	case ir.WriteRequest, ir.CreateRequest, ir.RemoveRequest, ir.RenameRequest, ir.LinkRequest:
-		return true
-	}
-	return false
-}
-
 func (a answer) writeText(w io.Writer, q ir.Request) {
 	fmt.Fprintf(w, "%s: %s\n", a.Decision, q)
 	fmt.Fprintf(w, "  because %s\n", a.Reason)
@@ -266,7 +257,7 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 		fmt.Fprintf(w, "  depends on where %s lies; this answer holds while the path is outside: give --bind %s=PATH\n",
 			strings.Join(a.Depends, " and "), strings.Join(a.Depends, "=PATH --bind "))
 	}
-	if a.Decision == "allow" && changes(q) && q.Path.Root() == ir.Workspace && strings.HasPrefix(q.Path.Rel()+"/", ".obspc/") {
+	if a.Decision == "allow" && q.Kind.Changes() && q.Path.Root() == ir.Workspace && strings.HasPrefix(q.Path.Rel()+"/", ".obspc/") {
 		fmt.Fprintln(w, "  but in a run the directory that holds the policy is read-only, wherever it lies")
 	}
 	for _, t := range []ir.Target{ir.Bwrap, ir.Seatbelt} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/obspc/obspc/cmd/obspc/live"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 )
@@ -28,7 +29,7 @@ const (
 )
 
 func main() {
-	if code, is := attempted(os.Args); is {
+	if code, is := live.Attempted(os.Args); is {
 		os.Exit(code)
 	}
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))

@@ -38,7 +38,8 @@ denied:
 
 Every expectation is held to what the policy means and to what the artifacts of
 each target, read back from their bytes, make of it. --live tries them on this
-machine as well, in sandboxes of their own; what it cannot try it names.
+machine as well, in sandboxes of their own; what it cannot try it names. (On
+macOS it uses sandbox-exec, and was never run on a Mac.)
 
    obspc test .
    obspc test . --cover --run keys
@@ -49,8 +50,8 @@ machine as well, in sandboxes of their own; what it cannot try it names.
 			&cli.StringFlag{Name: "run", Usage: "only tests whose names match `REGEXP` (RE2)"},
 			&cli.BoolFlag{Name: "cover", Usage: "list the statements that no test touches"},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show the expectations that hold as well"},
-			&cli.BoolFlag{Name: "live", Usage: "try the expectations against the kernel too (Linux)"},
-			&cli.StringFlag{Name: "bwrap", Usage: "with --live, use the bubblewrap at `PATH` (default /usr/bin/bwrap)"},
+			&cli.BoolFlag{Name: "live", Usage: "try the expectations against the kernel too"},
+			&cli.StringFlag{Name: "bwrap", Usage: "with --live, use the bubblewrap at `PATH` (Linux; default /usr/bin/bwrap)"},
 			varFlag(),
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "write results as `FORMAT`: text, json, junit or tap"},
 		},
@@ -223,11 +224,4 @@ func (conf *configuration) selected(tests []compiler.Test, c *cli.Context) ([]co
 func (conf *configuration) place(r diag.Range) diag.Range {
 	r.File = conf.display(r.File)
 	return r
-}
-
-// lab tries expectations against a kernel.
-type lab interface {
-	try(compiler.Test, compiler.Expectation) expect.Live
-	interrupted() error
-	close()
 }

@@ -36,6 +36,18 @@ func RequestKinds() []RequestKind {
 	return append(FileRequests(), RenameRequest, LinkRequest, ConnectRequest)
 }
 
+// Changes reports whether a request of this word changes a file or a name.
+func (k RequestKind) Changes() bool {
+	switch k {
+	case WriteRequest, CreateRequest, RemoveRequest, RenameRequest, LinkRequest:
+		return true
+	}
+	return false
+}
+
+// Pairs reports whether a request of this word is about two paths.
+func (k RequestKind) Pairs() bool { return k == RenameRequest || k == LinkRequest }
+
 // Request is one thing a program in the sandbox may try. Path is what most words
 // ask about; To is the second path of rename and link; Host or Addr, and Port,
 // belong to connect. By is the program that asks, if HasBy.
@@ -63,7 +75,7 @@ func (r Request) String() string {
 	default:
 		b.WriteString(r.Path.String())
 	}
-	if r.Kind == RenameRequest || r.Kind == LinkRequest {
+	if r.Kind.Pairs() {
 		b.WriteString(" " + r.To.String())
 	}
 	if r.HasBy {
@@ -95,7 +107,7 @@ func ParseRequest(words []string) (Request, error) {
 		return Request{}, fmt.Errorf("%q is no request; write one of %s", words[0], listKinds())
 	}
 	want := 1
-	if r.Kind == RenameRequest || r.Kind == LinkRequest {
+	if r.Kind.Pairs() {
 		want = 2
 	}
 	if len(objects) != want {

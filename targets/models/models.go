@@ -38,6 +38,10 @@ func All() []Modelled {
 	}
 }
 
+// Undecided is the layer of a request that a profile leaves open: what decides it
+// is not known here.
+const Undecided = "Seatbelt, undecided"
+
 // macTmp is where the tmp slot lies unless a binding says otherwise: a directory
 // of the kind that macOS gives each user (confstr(3), _CS_DARWIN_USER_TEMP_DIR).
 var macTmp = ir.MustPath("/private/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/obspc")
@@ -73,7 +77,7 @@ func (m mac) Decide(r ir.Request) (allow bool, layer string) {
 	r.Path, r.To, r.By = m.binding.Path(r.Path), m.binding.Path(r.To), m.binding.Path(r.By)
 	allow, ok := m.model.Decide(r)
 	if !ok {
-		return false, "Seatbelt, undecided"
+		return false, Undecided
 	}
 	return allow, "Seatbelt"
 }

@@ -1,11 +1,10 @@
-package main
+package live
 
 import (
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -22,8 +21,9 @@ const (
 	checkWord   = "check"   // would the kernel start a program of the host?
 )
 
-// attempted runs an attempt if that is what the process was started for.
-func attempted(args []string) (code int, is bool) {
+// Attempted makes an attempt, and says with which code to exit, if that is what the
+// process was started for. Programs that a bench may use ask it first.
+func Attempted(args []string) (code int, is bool) {
 	if len(args) < 3 || args[1] != attemptWord {
 		return 0, false
 	}
@@ -66,10 +66,7 @@ func attempt(word, path, to string) error {
 		fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
 		return closed(fd, err)
 	case string(ir.RemoveRequest):
-		if err := unix.Unlink(path); err != unix.EISDIR {
-			return err
-		}
-		return unix.Rmdir(path)
+		return remove(path)
 	case string(ir.RenameRequest):
 		return unix.Rename(path, to)
 	case string(ir.LinkRequest):
@@ -82,6 +79,19 @@ func attempt(word, path, to string) error {
 		return nil
 	}
 	return fmt.Errorf("nothing is known to try for %q", word)
+}
+
+// remove takes a name away. For a directory, unlink(2) answers EISDIR on Linux and
+// EPERM on macOS, where that is what a sandbox answers too.
+func remove(path string) error {
+	err := unix.Unlink(path)
+	if err != unix.EISDIR && err != unix.EPERM {
+		return err
+	}
+	if again := unix.Rmdir(path); again != unix.ENOTDIR {
+		return again
+	}
+	return err
 }
 
 func closed(fd int, err error) error {
@@ -127,23 +137,4 @@ func write(path string) error {
 		return unix.Chmod(path, 0o755)
 	}
 	return err
-}
-
-// execveCheck is AT_EXECVE_CHECK (linux/fcntl.h, Linux 6.14): the kernel says
-// whether it would start the file, and does not.
-const execveCheck = 0x10000
-
-func wouldStart(path string) error {
-	name, err := unix.BytePtrFromString(path)
-	if err != nil {
-		return err
-	}
-	argv := []*byte{name, nil}
-	at := unix.AT_FDCWD
-	_, _, errno := unix.Syscall6(unix.SYS_EXECVEAT, uintptr(at), uintptr(unsafe.Pointer(name)),
-		uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&argv[1])), execveCheck, 0)
-	if errno != 0 {
-		return errno
-	}
-	return nil
 }

@@ -1,0 +1,102 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/compiler"
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/seatbelt/model"
+	"github.com/obspc/obspc/targets/seatbelt/sbpl"
+)
+
+// SandboxExec is where macOS has sandbox-exec(1).
+const SandboxExec = "/usr/bin/sandbox-exec"
+
+// Seatbelt starts sandboxes by a program that takes what sandbox-exec(1) takes.
+type Seatbelt struct{ program string }
+
+// NewSeatbelt is the launcher that uses program: SandboxExec but in tests, which
+// bring a stand-in of their own. Nothing is ever looked up in PATH.
+func NewSeatbelt(program string) Seatbelt { return Seatbelt{program} }
+
+// Traits: the sandbox is a profile over the host's own files, whose paths the kernel
+// resolves, and refuses with EPERM unless a rule names another error, which none of
+// obspc's does.
+func (Seatbelt) Traits() Traits {
+	return Traits{
+		Target: ir.Seatbelt, System: "macOS", Indirect: true,
+		Spelled:  func(p ir.Path) ir.Path { return ir.MustPath(sbpl.Canonical(p.String())) },
+		Refusals: []syscall.Errno{unix.EPERM, unix.EACCES},
+	}
+}
+
+// Additions: macOS links every program dynamically, so one that no policy speaks of
+// needs the loader as well.
+func (Seatbelt) Additions() []Addition {
+	base := standardBase()
+	loader := base
+	loader.Name, loader.Files = "loader", slices.DeleteFunc(slices.Clone(base.Files), func(r ir.FileRule) bool { return !isLoaders(r.Path) })
+	return []Addition{{Name: "program"}, loader, base}
+}
+
+// Prepare takes the profile's text.
+func (l Seatbelt) Prepare(_ compiler.Result, artifacts []targets.Artifact) (Sandbox, error) {
+	for _, a := range artifacts {
+		if a.Kind == "seatbelt" {
+			return &profile{l.program, string(a.Data)}, nil
+		}
+	}
+	return nil, errors.New("the policy has no Seatbelt profile")
+}
+
+// profile is a profile to be enforced.
+type profile struct{ program, text string }
+
+// Call passes the profile as one argument and each bound slot as a parameter.
+func (s *profile) Call(b ir.Binding, command []string) (Call, error) {
+	args := []string{"-p", s.text}
+	params := model.Params(b)
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		args = append(args, "-D", name+"="+params[name])
+	}
+	return Call{Program: s.program, Args: append(append(args, "--"), command...)}, nil
+}
+
+// Exit codes of sandbox-exec's own (sysexits.h): EX_DATAERR for a profile that it
+// cannot read, EX_OSERR for one that cannot be applied and for a command that does
+// not start.
+const (
+	profileRejected = 65
+	notStarted      = 71
+)
+
+// Fault tells what sandbox-exec says of itself from the end of what it started.
+func (s *profile) Fault(said string, err error) error {
+	said = strings.TrimPrefix(said, "sandbox-exec: ")
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		return err
+	}
+	status, _ := ended.Sys().(syscall.WaitStatus)
+	switch {
+	case ended.ExitCode() == profileRejected:
+		return &RejectedError{"macOS", said}
+	case ended.ExitCode() == notStarted:
+		return fmt.Errorf("sandbox-exec: %s", said)
+	case status.Signaled():
+		return fmt.Errorf("what was started ended by %s before it could attempt anything", unix.SignalName(status.Signal()))
+	}
+	return unexplained(said, err)
+}
+
+// Close has nothing to do: a profile leaves nothing behind.
+func (*profile) Close() {}
