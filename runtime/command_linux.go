@@ -1,12 +1,8 @@
 package runtime
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path"
@@ -29,6 +25,7 @@ type command struct {
 	id      identity
 	pin     string // the digest it must have, "" for any
 	byFile  bool   // the opened file itself is started
+	leased  bool   // file holds a lease: nobody may open it for writing
 	result  *ir.Result
 	timeout time.Duration // 0: none
 	digest  chan digest
@@ -143,116 +140,6 @@ func (r *execution) directory() string {
 	return "/"
 }
 
-// maxHashed bounds the executables whose digest is taken, in bytes: more would
-// only keep the machine busy.
-const maxHashed = 1 << 30
-
-// openExecutable notes which file will be started, and opens it for hashing if the
-// policy lets the command read it: a link that an earlier run planted may lead
-// anywhere, and merely opening a device can have effects.
-func (r *execution) openExecutable() *Refusal {
-	c := r.command
-	node, err := unix.Open(c.path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return cannotStart(c.path, err)
-	}
-	defer unix.Close(node)
-	var stat unix.Stat_t
-	if err := unix.Fstat(node, &stat); err != nil {
-		return cannotStart(c.path, err)
-	}
-	if kindOf(stat.Mode) != bwrap.File || stat.Mode&0o111 == 0 {
-		return cannotStart(c.path, unix.EACCES)
-	}
-	c.id = identityOf(&stat)
-	e := &FileEvidence{Path: c.path, Device: stat.Dev, Inode: stat.Ino}
-	r.evidence.Executable = e
-	switch {
-	case !r.mayRead(node):
-		e.Unhashed = "the policy does not let the command read it"
-	case stat.Size > maxHashed:
-		e.Unhashed = fmt.Sprintf("it is longer than %d bytes", maxHashed)
-	default:
-		fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", node), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return cannotStart(c.path, err)
-		}
-		c.file = os.NewFile(uintptr(fd), c.path)
-		var magic [4]byte
-		n, _ := unix.Pread(fd, magic[:], 0)
-		c.byFile = c.pin != "" && string(magic[:n]) == "\x7fELF"
-		return nil
-	}
-	if c.pin != "" {
-		return unhashedExecutable(c.path, e.Unhashed)
-	}
-	return nil
-}
-
-// mayRead reports whether the policy lets the command read the node, which is
-// open: by its real path, whatever links led there.
-func (r *execution) mayRead(node int) bool {
-	real, err := unixReadlink(fmt.Sprintf("/proc/self/fd/%d", node))
-	if err != nil {
-		return false
-	}
-	at, err := ir.NewPath(ir.Host, real)
-	if err != nil {
-		return false
-	}
-	answer := ir.NewDecider(r.bound).Decide(ir.Request{Kind: ir.ReadRequest, Path: at})
-	rule, ok := answer.Rule.(*ir.FileRule)
-	return answer.Allow && ok && rule.Backing == ir.HostFile
-}
-
-// hash reads the executable beside everything else that happens, until ctx ends.
-func (c *command) hash(ctx context.Context) {
-	c.digest = make(chan digest, 1)
-	if c.file == nil {
-		c.digest <- digest{}
-		return
-	}
-	go func() {
-		defer c.file.Close()
-		h := sha256.New()
-		_, err := io.Copy(h, io.LimitReader(whileWanted{ctx, c.file}, maxHashed+1))
-		c.digest <- digest{hex.EncodeToString(h.Sum(nil)), err}
-	}()
-}
-
-// whileWanted reads until ctx ends.
-type whileWanted struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (w whileWanted) Read(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.from.Read(p)
-}
-
-// checkDigest waits for the digest and holds it against the pin.
-func (r *execution) checkDigest(ctx context.Context) *Refusal {
-	var d digest
-	select {
-	case d = <-r.command.digest:
-	case <-ctx.Done():
-		return cancelled(ctx)
-	case <-time.After(setUpTime):
-		return slowExecutable(r.command.path)
-	}
-	if d.err != nil {
-		return cannotStart(r.command.path, d.err)
-	}
-	r.evidence.Executable.SHA256 = d.hex
-	if pin := r.command.pin; pin != "" && pin != d.hex {
-		return wrongExecutable(r.command.path, pin, d.hex)
-	}
-	return nil
-}
-
 // defaultOpenFiles is the soft limit of descriptors where the policy states none:
 // programs that use select(2) can have no more.
 const defaultOpenFiles = 1024
@@ -301,18 +188,6 @@ func cannotStart(path string, err error) *Refusal {
 		r.Exit = ExitNotFound
 	}
 	return r
-}
-
-func wrongExecutable(path, pin, have string) *Refusal {
-	return refuse(No, "", "%s is not the executable that the policy pins: wanted SHA-256 %s, found %s", path, pin, have)
-}
-
-func unhashedExecutable(path, why string) *Refusal {
-	return refuse(No, "", "%s has no digest to hold against the policy's pin: %s", path, why)
-}
-
-func slowExecutable(path string) *Refusal {
-	return setupFailed("", "%s could not be read within %v", path, setUpTime)
 }
 
 // list is names for people.

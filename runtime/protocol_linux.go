@@ -182,7 +182,8 @@ func (s *sandbox) release() error {
 }
 
 // wait supervises a command that was released, until its whole tree is dead.
-func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
+// Started is called once the command is, or will not be.
+func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, error) {
 	var end ending
 	var deadline time.Time
 	if timeout > 0 {
@@ -209,6 +210,7 @@ func (s *sandbox) wait(w *wake, timeout time.Duration) (ending, error) {
 		}
 		if socket.Revents != 0 {
 			// End of file: the command was started, which closed the other end.
+			started()
 			if text, _ := io.ReadAll(oneRead(s.socket)); len(text) > 0 {
 				end.fault = parseFault(text)
 			}

@@ -34,6 +34,7 @@ func (r *execution) supervise(ctx context.Context) *Refusal {
 	hashing, stop := context.WithCancel(ctx)
 	defer stop()
 	r.command.hash(hashing)
+	defer r.command.release()
 	if err := fixDevices(r.launch.devices); err != nil {
 		return devicesNotFixed(err)
 	}
@@ -84,7 +85,7 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	pumps := s.pump(r.job.Stdin, out, err)
 	end, fault := ending{}, s.release()
 	if fault == nil {
-		end, fault = s.wait(w, r.command.timeout)
+		end, fault = s.wait(w, r.command.timeout, r.command.release)
 	} else {
 		s.kill()
 	}
