@@ -232,7 +232,7 @@ func TestPairsFollowFromTheirParts(t *testing.T) {
 		old, new := drawPair(t)
 		named := namedPaths(old, new)
 		deciders := [2]*ir.Decider{ir.NewDecider(old), ir.NewDecider(new)}
-		for range 10 {
+		for range 60 {
 			r := ir.Request{Kind: ir.RenameRequest, Path: drawNearby(t, "from", ir.Binding{}, named), To: drawNearby(t, "to", ir.Binding{}, named)}
 			first := ir.RemoveRequest
 			if rapid.Bool().Draw(t, "link") {
