@@ -57,6 +57,12 @@ func (c *Command) access(a act, p string, s standing) verdict {
 	case a == names && !l.writable && l.kind != Proc:
 		return deny("%s", readOnly(l))
 	}
+	if busy := c.mountedOn(s.host); a == names && busy != nil {
+		if busy.try() {
+			return open("it may be a mount point under another name", "whether the host has "+busy.source)
+		}
+		return deny("it is the mount point of %s under another name (EBUSY)", busy.dest)
+	}
 	switch l.kind {
 	case Bind, DeviceBind, Overlay:
 		return c.onHost(a, l, s.host)
@@ -76,6 +82,18 @@ func (c *Command) access(a act, p string, s standing) verdict {
 		return allow("message queues, of the sandbox's IPC namespace")
 	}
 	return c.inMemory(a, p, s.layer)
+}
+
+// mountedOn is a mount whose mount point is that path of the host: the kernel keeps
+// it from being moved or removed under every name that it has.
+func (c *Command) mountedOn(host string) *layer {
+	var found *layer
+	for i := range c.layers {
+		if l := &c.layers[i]; host != "" && l.point == host && (found == nil || found.try()) {
+			found = l
+		}
+	}
+	return found
 }
 
 func readOnly(l *layer) string {
@@ -218,7 +236,7 @@ func shown(k Kind) string {
 // mountBelow is a mount below p that was made after layer k.
 func (c *Command) mountBelow(p string, k int) string {
 	for i := k + 1; i < len(c.layers); i++ {
-		if l := &c.layers[i]; l.mounted() && l.dest != p && covers(p, l.dest) == Yes && c.visible(i) {
+		if l := &c.layers[i]; l.mounted() && l.dest != p && covers(p, l.dest) == Yes && c.visible(i) != No {
 			return l.dest
 		}
 	}

@@ -147,7 +147,7 @@ func (c *Command) unreadArgs(u use) {
 	for i := range c.Namespaces {
 		c.Namespaces[i].State, c.Namespaces[i].Note = Maybe, note
 	}
-	c.Operations = append(c.Operations, Operation{Option: "--args", Source: u.args[0].Text, Dest: "/", At: u.at(), DestAt: u.at(), text: u.text()})
+	c.Operations = append(c.Operations, Operation{Option: "--args", Source: u.args[0].Text, Dest: "/", At: u.at(), DestAt: u.at(), words: u.words()})
 	if c.inFile {
 		c.findings.Add(argsInArgs(u))
 	}
@@ -159,7 +159,7 @@ func (c *Command) operation(u use, m *modifiers) {
 	if u.option.args[last] != dest {
 		return
 	}
-	op := Operation{Option: u.name, Dest: place(u.args[last].Text), At: u.at(), DestAt: u.args[last].At, text: u.text()}
+	op := Operation{Option: u.name, Dest: place(u.args[last].Text), At: u.at(), DestAt: u.args[last].At, words: u.words()}
 	if last > 0 {
 		op.Source = u.args[0].Text
 	}
@@ -170,17 +170,20 @@ func (c *Command) operation(u use, m *modifiers) {
 	takes := func(option string) bool { return slices.Contains(taking[option], u.name) }
 	if m.size != nil && takes("--size") {
 		op.Size = sizeOf(m.size.args[0].Text)
-		op.text = m.size.text() + " " + op.text
+		op.words = append(m.size.words(), op.words...)
 		m.size = nil
 	}
 	if m.perms != nil && takes("--perms") {
 		op.Mode, _ = permissions(m.perms.args[0].Text)
-		op.text = m.perms.text() + " " + op.text
+		op.words = append(m.perms.words(), op.words...)
 		m.perms = nil
 	}
 	if takes("--overlay-src") {
 		for _, l := range m.lower {
 			op.Lower = append(op.Lower, hostPlace(l.args[0].Text))
+		}
+		for _, l := range slices.Backward(m.lower) {
+			op.words = append(l.words(), op.words...)
 		}
 		if least := leastLower[u.name]; len(m.lower) < least {
 			c.findings.Add(lowerMissing(u, least))

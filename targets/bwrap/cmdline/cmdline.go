@@ -79,11 +79,14 @@ type Operation struct {
 	// At is the option with its arguments, DestAt the destination alone.
 	At, DestAt diag.Range
 
-	text string
+	words []string
 }
 
+// Words are the operation's arguments with the modifiers before it.
+func (o *Operation) Words() []string { return o.words }
+
 // String is the operation as it could be written.
-func (o *Operation) String() string { return o.text }
+func (o *Operation) String() string { return shellText(o.words) }
 
 // Try tells that a missing source skips the operation.
 func (o *Operation) Try() bool { return strings.HasSuffix(o.Option, "-try") }

@@ -30,9 +30,9 @@ type Case struct {
 	Decision Decision
 	Because  string
 	By       *Operation
+	Host     string
 
 	assumes, unknown []string
-	host             string
 	coincidences     int
 }
 
@@ -43,9 +43,9 @@ func (c *Command) Decide(r ir.Request) Answer {
 	case ir.ConnectRequest:
 		cases = []Case{c.connect(r)}
 	case ir.CreateRequest:
-		cases = c.about(names, c.resolve(r.Path.String(), false), false)
+		cases = c.about(names, c.places(r.Path.String(), false), false)
 	case ir.RemoveRequest:
-		cases = c.remove(c.resolve(r.Path.String(), false))
+		cases = c.remove(c.places(r.Path.String(), false))
 	case ir.RenameRequest:
 		cases = c.pair(names, r)
 	case ir.LinkRequest:
@@ -55,7 +55,7 @@ func (c *Command) Decide(r ir.Request) Answer {
 		if !known {
 			diag.Bug("no act for the request %q", r.Kind)
 		}
-		cases = c.about(a, c.resolve(r.Path.String(), true), true)
+		cases = c.about(a, c.places(r.Path.String(), true), true)
 	}
 	return c.answer(r.Kind, cases)
 }
@@ -68,26 +68,26 @@ var acts = map[ir.RequestKind]act{
 
 // about judges an act on one path in every case. exists: the request is about what is
 // there.
-func (c *Command) about(a act, p string, exists bool) []Case {
+func (c *Command) about(a act, places []standing, exists bool) []Case {
 	var out []Case
-	for _, s := range c.stands(p) {
-		if exists && (!s.real() || len(out) > 0 && c.absent(p, s)) {
+	for _, s := range places {
+		if exists && len(places) > 1 && (!s.real() || len(out) > 0 && c.absent(s)) {
 			continue
 		}
-		out = append(out, c.inCase(c.access(a, p, s), s))
+		out = append(out, c.inCase(c.access(a, s.path, s), s))
 	}
 	return out
 }
 
-// absent reports whether nothing is at p because the host lacks what would be mounted
+// absent reports whether nothing is there because the host lacks what would be mounted
 // over it. A request about what exists is not about that case.
-func (c *Command) absent(p string, s standing) bool {
+func (c *Command) absent(s standing) bool {
 	lacks := slices.ContainsFunc(s.facts, func(f fact) bool { return !f.holds && f.host != "" })
-	return lacks && c.layers[s.layer].memory() && c.node(s.layer, p).exists == No
+	return lacks && c.layers[s.layer].memory() && c.node(s.layer, s.path).exists == No
 }
 
 func (c *Command) inCase(v verdict, s standing) Case {
-	out := Case{Decision: v.decision, Because: v.because, By: c.layers[s.layer].op, assumes: v.assumes, unknown: v.unknown, host: s.host}
+	out := Case{Decision: v.decision, Because: v.because, By: c.layers[s.layer].op, assumes: v.assumes, unknown: v.unknown, Host: s.host}
 	for _, f := range s.facts {
 		text := f.text
 		switch {
@@ -102,14 +102,14 @@ func (c *Command) inCase(v verdict, s standing) Case {
 }
 
 // remove: a directory with a mount below it is never empty.
-func (c *Command) remove(p string) []Case {
+func (c *Command) remove(places []standing) []Case {
 	var out []Case
-	for _, s := range c.stands(p) {
-		if !s.real() {
+	for _, s := range places {
+		if len(places) > 1 && !s.real() {
 			continue
 		}
-		v := c.access(names, p, s)
-		if d := c.mountBelow(p, s.layer); d != "" && v.decision == Allow {
+		v := c.access(names, s.path, s)
+		if d := c.mountBelow(s.path, s.layer); d != "" && v.decision == Allow {
 			v = deny("%s is mounted below it, so it cannot be emptied", d)
 		}
 		out = append(out, c.inCase(v, s))
@@ -120,36 +120,25 @@ func (c *Command) remove(p string) []Case {
 // pair judges rename and link: first is what is done with the old name. Neither
 // connects two mounts (EXDEV), not even of one file system.
 func (c *Command) pair(first act, r ir.Request) []Case {
-	from, to := c.resolve(r.Path.String(), false), c.resolve(r.To.String(), false)
 	var out []Case
-	for _, s := range c.stands(from) {
-		for _, t := range c.stands(to) {
-			if !s.real() || contradicts(s.facts, t.facts) || len(out) == maxStandings {
+	for _, s := range c.places(r.Path.String(), false) {
+		for _, t := range c.places(r.To.String(), false) {
+			if len(out) > 0 && (!s.real() || contradicts(s.facts, t.facts) || len(out) == maxStandings) {
 				continue
 			}
 			at := s
-			v := c.access(first, from, s)
+			v := c.access(first, s.path, s)
 			if v.decision == Allow {
-				w := c.access(names, to, t)
+				w := c.access(names, t.path, t)
 				w.assumes = append(slices.Clone(v.assumes), w.assumes...)
 				v, at = w, t
 				at.host = s.host
 			}
 			if v.decision == Allow && s.layer != t.layer {
-				v = deny("%s and %s lie on different mounts (EXDEV)", from, to)
+				v = deny("%s and %s lie on different mounts (EXDEV)", s.path, t.path)
 			}
 			at.facts = joinFacts(s.facts, t.facts)
 			out = append(out, c.inCase(v, at))
-		}
-	}
-	return out
-}
-
-func joinFacts(a, b []fact) []fact {
-	out := slices.Clone(a)
-	for _, f := range b {
-		if !slices.Contains(out, f) {
-			out = append(out, f)
 		}
 	}
 	return out
@@ -175,11 +164,11 @@ func (c *Command) answer(word ir.RequestKind, cases []Case) Answer {
 		diag.Bug("no case for a request")
 	}
 	first := plainest(cases)
-	a := Answer{Decision: first.Decision, Because: first.Because, By: first.By, Host: first.host, Assumes: c.restsOn(word, first), Unknown: first.unknown}
+	a := Answer{Decision: first.Decision, Because: first.Because, By: first.By, Host: first.Host, Assumes: c.restsOn(word, first), Unknown: first.unknown}
 	decided, alike := true, true
 	for _, k := range cases {
 		decided = decided && k.Decision == first.Decision
-		alike = alike && (k.Decision == Deny || k.host == first.host)
+		alike = alike && (k.Decision == Deny || k.Host == first.Host || k.coincidences > 0 && !word.Changes())
 	}
 	switch {
 	case decided && alike:
@@ -211,7 +200,7 @@ func plainest(cases []Case) Case {
 func (c *Command) restsOn(word ir.RequestKind, k Case) []string {
 	out := slices.Clone(k.assumes)
 	switch {
-	case k.Decision == Allow && k.host != "":
+	case k.Decision == Allow && k.Host != "":
 		out = append(out, "no link of the host leads elsewhere on the way")
 	case k.Decision == Deny && word != ir.ConnectRequest && k.By != nil:
 		switch admin := "CAP_SYS_ADMIN"; {

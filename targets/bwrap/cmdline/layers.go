@@ -2,7 +2,6 @@ package cmdline
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/obspc/obspc/lang/diag"
@@ -41,6 +40,7 @@ type layer struct {
 	mode     uint32
 	source   string // the host's path behind dest; "" when there is none, or many
 	target   string // of a link
+	point    string // the host's path that it is mounted on, "" for memory's
 }
 
 func (l *layer) mounted() bool {
@@ -79,9 +79,12 @@ func (c *Command) build() {
 // the link leads: at least, up to 0.11.
 func (c *Command) add(l layer) {
 	l.dest = c.resolve(l.dest, l.kind != Link)
+	if l.mounted() && l.kind != Unread {
+		l.point = c.stands(l.dest)[0].host
+	}
 	if l.kind == Link {
-		if _, twice := c.links[l.dest]; twice && l.op.Option == "--symlink" && c.visible(c.links[l.dest]) {
-			c.findings.Add(linkTwice(l.op, c.layers[c.links[l.dest]].target == l.target))
+		if at, twice := c.links[l.dest]; twice && l.op.Option == "--symlink" && c.visible(at) == Yes {
+			c.findings.Add(linkTwice(l.op, c.layers[at].target == l.target))
 		}
 		c.links[l.dest] = len(c.layers)
 	}
@@ -151,14 +154,18 @@ func (c *Command) minimalDev(op *Operation) {
 
 // remount makes the mount at exactly that path read-only, and nothing below it.
 func (c *Command) remount(op *Operation) {
-	at := c.resolve(op.Dest, true)
+	at, unsure := c.resolve(op.Dest, true), false
 	for i := len(c.layers) - 1; i >= 0; i-- {
 		l := &c.layers[i]
 		switch covered := covers(l.dest, at); {
 		case !l.mounted() || covered == No:
 			continue
 		case l.dest == at:
-			l.writable = false
+			if l.writable = false; l.try() {
+				unsure = true // without it, the one below is remounted
+				continue
+			}
+		case unsure:
 		case covered == Maybe:
 			continue
 		case l.memory() || l.kind == Data || l.kind == Device:
@@ -174,8 +181,14 @@ func (c *Command) remount(op *Operation) {
 func (c *Command) chmod(op *Operation) {
 	at := c.resolve(op.Dest, true)
 	s := c.stands(at)
-	if l := &c.layers[s[0].layer]; len(s) == 1 && l.memory() && c.node(s[0].layer, at).exists == No {
+	switch l := &c.layers[s[0].layer]; {
+	case len(s) > 1 || l.kind == Unread:
+	case l.memory() && c.node(s[0].layer, at).exists == No:
 		c.findings.Add(chmodNothing(op))
+	case !l.writable:
+		c.findings.Add(chmodReadOnly(op, l))
+	case l.isHost():
+		c.findings.Add(chmodOnHost(op, l))
 	}
 	c.add(layer{op: op, dest: op.Dest, kind: mode, mode: op.Mode})
 }
@@ -245,49 +258,6 @@ func parentMode(l *layer) uint32 {
 	return mode
 }
 
-// visible reports whether nothing was mounted over layer i later.
-func (c *Command) visible(i int) bool {
-	for j := i + 1; j < len(c.layers); j++ {
-		if l := &c.layers[j]; l.mounted() && l.kind != Unread && !l.try() && covers(l.dest, c.layers[i].dest) == Yes {
-			return false
-		}
-	}
-	return true
-}
-
-// maxLinks is how many links the kernel follows (path_resolution(7)).
-const maxLinks = 40
-
-// resolve follows the links that bwrap made on the way to p, and one at p itself if
-// last is set.
-func (c *Command) resolve(p string, last bool) string {
-	for range maxLinks {
-		next, found := c.through(p, last)
-		if !found {
-			return p
-		}
-		p = next
-	}
-	return p
-}
-
-func (c *Command) through(p string, last bool) (string, bool) {
-	up := upward(p)
-	for i := len(up) - 1; i >= 0; i-- {
-		at, is := c.links[up[i]]
-		if !is || i == 0 && !last || !c.visible(at) {
-			continue
-		}
-		to := c.layers[at].target
-		if !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "${") {
-			dir, _ := parent(up[i])
-			to = path.Join(dir, to)
-		}
-		return join(place(to), below(up[i], p)), true
-	}
-	return p, false
-}
-
 // linkTwice reports a link that is there already.
 func linkTwice(op *Operation, same bool) diag.Diagnostic {
 	d := diag.Diagnostic{
@@ -318,6 +288,29 @@ func remountOfHost(op *Operation, l *layer) diag.Diagnostic {
 		Message: fmt.Sprintf("the set-up fails unless the host has a mount of its own at %s", op.Dest),
 		Help:    "to make a part read-only, bind it: --ro-bind SRC DEST",
 		Related: []diag.Related{{At: l.op.At, Message: "it lies in this"}},
+	}
+}
+
+// chmodReadOnly reports a change of mode where nothing can be changed.
+func chmodReadOnly(op *Operation, l *layer) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Severity: diag.Error, Code: "chmod-read-only", At: op.At,
+		Message: fmt.Sprintf("%s lies in a read-only mount, so the set-up fails", op.Dest),
+		Help:    "change modes before --remount-ro, and those of the host on the host",
+	}
+	if l.op != nil {
+		d.Related = related(l.op, "read-only by this")
+	}
+	return d
+}
+
+// chmodOnHost reports a change of mode that stays.
+func chmodOnHost(op *Operation, l *layer) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Warning, Code: "chmod-on-host", At: op.At,
+		Message: fmt.Sprintf("this changes the mode of the host's %s, for good", orElse(l.hostPath(op.Dest), op.Dest)),
+		Help:    "the set-up fails where the host lacks it; change its mode on the host",
+		Related: related(l.op, "in this writable mount"),
 	}
 }
 

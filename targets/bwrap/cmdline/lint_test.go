@@ -43,6 +43,7 @@ func TestLint(t *testing.T) {
 		{"sockets-reachable", "--ro-bind $SSH_AUTH_SOCK /agent", "--ro-bind $HOME/x /agent"},
 		{"remount-one", "--bind /w /w --remount-ro /w", "--ro-bind /w /w"},
 		{"remount-of-host", "--bind /w /w --remount-ro /w/a", "--bind /w /w --bind /w/a /w/a --remount-ro /w/a"},
+		{"chmod-on-host", "--bind /w /w --chmod 0700 /w/a", "--tmpfs /w --chmod 0700 /w"},
 		{"link-exists", "--symlink a /l --symlink a /l", "--symlink a /l --symlink a /m"},
 		{"link-destination", "--symlink d /l --tmpfs /l", "--symlink d /l --tmpfs /d"},
 		{"link-destination", "--symlink d /l --tmpfs /l/x", "--tmpfs /l/x --symlink d /m"},

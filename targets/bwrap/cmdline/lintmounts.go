@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/obspc/obspc/lang/diag"
@@ -58,7 +59,7 @@ func (l *layer) isHost() bool { return l.kind == Bind || l.kind == DeviceBind ||
 func (l *linter) protections() {
 	l.layersOf(func(i int, of *layer) {
 		on, sure := l.on(i)
-		if !sure || !of.protects() || !on.writable || !on.isHost() || !l.visible(i) {
+		if !sure || !of.protects() || !on.writable || !on.isHost() || l.visible(i) == No {
 			return
 		}
 		if of.try() {
@@ -75,7 +76,7 @@ func (l *linter) protections() {
 
 func (l *linter) isMountPoint(p string) bool {
 	for i := range l.layers {
-		if m := &l.layers[i]; m.mounted() && m.dest == p && l.visible(i) {
+		if m := &l.layers[i]; m.mounted() && m.dest == p && l.visible(i) != No {
 			return true
 		}
 	}
@@ -100,7 +101,7 @@ func (l *linter) hosts() {
 func (l *linter) roots() {
 	l.layersOf(func(i int, of *layer) {
 		switch {
-		case of.source != "/" || !l.visible(i):
+		case of.source != "/" || l.visible(i) == No:
 		case of.kind == DeviceBind:
 			l.add(hostRoot(of, "writable-root", "the whole host is mounted, writable and with its devices"))
 		case of.writable:
@@ -135,7 +136,7 @@ func (l *linter) sockets() {
 			}
 		}
 		if of.source == "/run/user" || strings.HasPrefix(of.source, "/run/user/") || strings.HasSuffix(of.source, ".sock") || strings.HasSuffix(of.source, "${SSH_AUTH_SOCK}") {
-			if len(seen) == 0 && l.visible(i) {
+			if len(seen) == 0 && l.visible(i) != No {
 				seen = append(seen, of.dest)
 			}
 		}
@@ -171,7 +172,7 @@ func (l *linter) destinations() {
 				break
 			}
 		}
-		if strings.Contains(op.text, "/../") || strings.HasSuffix(op.text, "/..") {
+		if slices.ContainsFunc(op.words, func(w string) bool { return slices.Contains(strings.Split(w, "/"), "..") }) && op.Option != "--symlink" {
 			l.add(dotDot(op))
 		}
 	}

@@ -24,13 +24,22 @@ func (u use) at() diag.Range {
 	return r
 }
 
-// text is the option as it could be written in a shell.
-func (u use) text() string {
+// words are the option and its arguments.
+func (u use) words() []string {
 	words := []string{u.word.Text}
 	for _, a := range u.args {
-		words = append(words, quote(a.Text))
+		words = append(words, a.Text)
 	}
-	return strings.Join(words, " ")
+	return words
+}
+
+// shellText is words as they could be written in a shell.
+func shellText(words []string) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, quote(w))
+	}
+	return strings.Join(out, " ")
 }
 
 // quote is a word that a shell reads back; unknown parts stay as they are.

@@ -124,6 +124,7 @@ func TestRefused(t *testing.T) {
 		{"--args\x005\x00", "args-in-args"},
 		{"bwrap --tmpfs /a --remount-ro /a/b ls", "remount-no-mount"},
 		{"bwrap --tmpfs /a --chmod 0700 /a/b ls", "chmod-nothing"},
+		{"bwrap --ro-bind /a /a --chmod 0700 /a/b ls", "chmod-read-only"},
 		{"bwrap --symlink a /l --symlink b /l ls", "link-exists"},
 		{"bwrap 'ls", "bwrap-unclosed"},
 		{"bwrap --dir \"/a", "bwrap-unclosed"},

@@ -11,10 +11,13 @@ type fact struct {
 	holds bool
 	host  string // what exists on the host if it holds
 	lies  bool   // it is about where an unknown path lies
+	layer int
+	path  string // of which layer's path lies over it
 }
 
 // standing is the layer that a path lies on if the facts are so.
 type standing struct {
+	path  string
 	layer int
 	facts []fact
 	host  string // the host's path behind the path
@@ -35,11 +38,11 @@ func (c *Command) stands(p string) []standing {
 		if !l.mounted() || covered == No {
 			continue
 		}
-		s := standing{layer: i, facts: slices.Clone(not), host: l.hostPath(p)}
+		s := standing{path: p, layer: i, facts: slices.Clone(not), host: l.hostPath(p)}
 		if covered == Yes && !l.try() || len(out) == maxStandings {
 			return append(out, s)
 		}
-		f := unknown(l, p, covered)
+		f := c.unknown(i, p, covered)
 		s.facts = append(s.facts, f)
 		out = append(out, s)
 		f.holds = false
@@ -57,8 +60,9 @@ func (l *layer) hostPath(p string) string {
 }
 
 // unknown is the fact that decides whether p lies on layer l.
-func unknown(l *layer, p string, covered State) fact {
-	f := fact{holds: true}
+func (c *Command) unknown(i int, p string, covered State) fact {
+	l := &c.layers[i]
+	f := fact{holds: true, layer: i}
 	if l.try() {
 		f.host, f.text = l.source, "the host has "+l.source
 	}
@@ -68,7 +72,7 @@ func unknown(l *layer, p string, covered State) fact {
 			lies = f.text + " and " + lies
 			f.host = ""
 		}
-		f.text, f.lies = lies, true
+		f.text, f.lies, f.path = lies, true, p
 	}
 	return f
 }
@@ -80,9 +84,26 @@ func contradicts(a, b []fact) bool {
 			if f.text == g.text && f.holds != g.holds {
 				return true
 			}
+			if f.layer != g.layer || !f.lies || !g.lies {
+				continue
+			}
+			// What lies over a directory lies over all in it.
+			if f.holds && !g.holds && covers(f.path, g.path) == Yes || g.holds && !f.holds && covers(g.path, f.path) == Yes {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+func joinFacts(a, b []fact) []fact {
+	out := slices.Clone(a)
+	for _, f := range b {
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // real reports whether a standing agrees with the host having what stands behind the

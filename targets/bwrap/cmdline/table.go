@@ -26,7 +26,7 @@ func (c *Command) Mounts() []Mount {
 	for i := range c.layers {
 		l := &c.layers[i]
 		if l.mounted() && l.kind != Unread {
-			out = append(out, Mount{l.dest, l.kind, l.writable, l.source, !l.try(), !c.visible(i), l.op})
+			out = append(out, Mount{l.dest, l.kind, l.writable, l.source, !l.try(), c.visible(i) == No, l.op})
 		}
 	}
 	return out
@@ -128,11 +128,7 @@ func (c *Command) writeRest(b *strings.Builder) {
 		fmt.Fprintf(b, "  %-24s %s\n", row[0], row[1])
 	}
 	if len(c.Argv) > 0 {
-		var words []string
-		for _, w := range c.Argv {
-			words = append(words, quote(w))
-		}
-		fmt.Fprintf(b, "  %-24s %s\n", "command", strings.Join(words, " "))
+		fmt.Fprintf(b, "  %-24s %s\n", "command", shellText(c.Argv))
 	}
 }
 

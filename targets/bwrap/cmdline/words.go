@@ -61,11 +61,11 @@ func (c *cursor) since(start diag.Pos) diag.Range {
 func isStream(src []byte) bool { return bytes.IndexByte(src, 0) >= 0 }
 
 // splitStream takes NUL-separated arguments apart, as bwrap does behind --args: a
-// last NUL ends the last one.
+// last NUL ends the last one. More than bwrap takes are not split.
 func splitStream(file string, src []byte) []Word {
 	var out []Word
 	c := newCursor(file, src)
-	for !c.end() {
+	for !c.end() && len(out) <= maxWords+1 {
 		start := c.pos
 		for !c.end() && c.peek(0) != 0 {
 			c.next()
