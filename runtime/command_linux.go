@@ -167,7 +167,11 @@ func noCommand(policy, name string, plan *run.Plan) *Refusal {
 	for _, c := range plan.Commands {
 		have = append(have, c.Name)
 	}
-	return refuse(Input, "it has "+list(have), "policy %q has no command %q", policy, name)
+	help := "it has " + list(have)
+	if len(have) == 0 {
+		help = fmt.Sprintf("it has none: add a block command %q, or run any program under it with obspc exec", name)
+	}
+	return refuse(Input, help, "policy %q has no command %q", policy, name)
 }
 
 func badFields(err error) *Refusal {
@@ -175,7 +179,7 @@ func badFields(err error) *Refusal {
 }
 
 func notFound(name, search string) *Refusal {
-	r := refuse(Input, "", "%s is in no directory of the sandbox's PATH (%s)", name, search)
+	r := refuse(Input, hintName(name), "%s is in no directory of the sandbox's PATH (%s)", name, search)
 	r.Word, r.Exit = ExecFailed, ExitNotFound
 	return r
 }
@@ -195,5 +199,5 @@ func list(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%q", names)
+	return strings.Join(names, ", ")
 }

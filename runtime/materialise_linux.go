@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"slices"
@@ -42,6 +43,9 @@ func (r *execution) materialise() *Refusal {
 		return refusal
 	}
 	r.table = table
+	if r.job.Workspace.Dir != "" && r.visibleDirectory() == "/" {
+		r.job.notice("the policy does not grant the workspace, so the command starts in /")
+	}
 	if refusal := r.record(); refusal != nil {
 		return refusal
 	}
@@ -73,24 +77,48 @@ func (r *execution) needLandlock() *Refusal {
 
 // checkExecute holds execute rules that lead over links to a rule for what they
 // lead to: Landlock knows files and not names, so it would let the target start
-// under every name.
-func (s *survey) checkExecute(p *ir.Policy) *Refusal {
-	for _, rule := range p.Execute {
-		n := s.nodes[rule.Path]
-		if n == nil || rule.Path.Root() != ir.Host {
+// under every name. What is missing is reported together with what bwrap lacks.
+func (r *execution) checkExecute() *Refusal {
+	var lacking []*bwrap.MissingError
+	for _, rule := range r.policy.Execute {
+		at := r.binding.Path(rule.Path)
+		n := r.survey.nodes[at]
+		if n == nil || at.Root() != ir.Host {
 			continue
 		}
 		switch {
 		case !n.exists() && !rule.Optional:
-			return missingExecute(rule)
+			lacking = append(lacking, &bwrap.MissingError{Path: at, Stated: rule.Path, Origin: rule.Origin})
+			continue
 		case len(n.links) == 0 || !n.exists():
 			continue
 		}
-		if !slices.ContainsFunc(p.Execute, func(other ir.ExecuteRule) bool { return other.Covers(n.real) }) {
+		if !slices.ContainsFunc(r.bound.Execute, func(other ir.ExecuteRule) bool { return other.Covers(n.real) }) {
 			return linkedExecute(rule, n.real)
 		}
 	}
-	return nil
+	if len(lacking) == 0 {
+		return nil
+	}
+	return r.lacks(lacking)
+}
+
+// lacks adds what the other rules lack, and reports each path once.
+func (r *execution) lacks(lacking []*bwrap.MissingError) *Refusal {
+	_, err := r.linux.Set.Placeholders(r.binding, r.survey.facts)
+	var more *bwrap.MissingError
+	if errors.As(err, &more) {
+		lacking = append(append([]*bwrap.MissingError{more}, more.Others...), lacking...)
+	}
+	seen := map[ir.Path]bool{}
+	lacking = slices.DeleteFunc(lacking, func(m *bwrap.MissingError) bool {
+		again := seen[m.Path]
+		seen[m.Path] = true
+		return again
+	})
+	first := *lacking[0]
+	first.Others = lacking[1:]
+	return notKept(&first)
 }
 
 // instructions is what the first process is told.
@@ -168,10 +196,6 @@ func (r *execution) granted(rules []landlock.BoundRule) ([]grant, error) {
 func noLandlock(have int) *Refusal {
 	return refuse(Machine, "use Linux 5.19 or later with landlock in the lsm= boot parameter, or let everything readable start (execute)",
 		"this policy says what may be executed, which needs Landlock ABI %d; this kernel has %d", landlock.ABI, have)
-}
-
-func missingExecute(rule ir.ExecuteRule) *Refusal {
-	return refuse(Machine, "", "%s does not exist (%s); make it, or write optional(%q)", rule.Path, rule.Origin, rule.Path)
 }
 
 func linkedExecute(rule ir.ExecuteRule, real ir.Path) *Refusal {

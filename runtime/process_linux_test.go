@@ -298,7 +298,7 @@ func TestLivePlaceholderShut(t *testing.T) {
 			if dir == "there" {
 				info, err := os.Stat(filepath.Join(root, "there"))
 				must(t, err)
-				if got := fmt.Sprintf("%03o", info.Mode()); got != mode && os.Getuid() != 0 {
+				if got := fmt.Sprintf("%03o", info.Mode().Perm()); got != mode {
 					t.Errorf("%s has mode %s after the run, the command gave it %s", dir, got, mode)
 				}
 			}

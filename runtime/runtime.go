@@ -32,6 +32,9 @@ type Job struct {
 	// a typed result is not passed on: Outcome.Result is printed instead.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Notice, when it is not nil, is told before the command starts what its caller
+	// may not expect: one clause each time.
+	Notice func(string)
 	// Bwrap is the absolute path of bubblewrap, DefaultBwrap when empty.
 	Bwrap string
 	// Trusted lists what obspc trusts on this machine: configuration, pins, golden
@@ -80,6 +83,13 @@ func (j *Job) kind(p *ir.Policy) (ir.WorkspaceKind, *Refusal) {
 		return ir.FreshWorkspace, nil
 	}
 	return ir.SharedWorkspace, nil
+}
+
+// notice tells the caller something.
+func (j *Job) notice(what string) {
+	if j.Notice != nil {
+		j.Notice(what)
+	}
 }
 
 func twoWorkspaces() *Refusal {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"time"
@@ -148,7 +149,19 @@ func (r *execution) bind() *Refusal {
 	if refusal != nil {
 		return refusal
 	}
+	r.noticeHome()
 	return r.admit()
+}
+
+// noticeHome warns of a workspace that holds everything the caller has.
+func (r *execution) noticeHome() {
+	at, ok := r.binding.At(ir.Workspace)
+	if !ok || r.fresh == at {
+		return
+	}
+	if home, err := Home(os.Getuid()); err == nil && home == at {
+		r.job.notice(fmt.Sprintf("the workspace is your home directory %s: what the policy says of the workspace holds for all of it", at))
+	}
 }
 
 // admit holds the binding against the policy and binds the policy's paths.
@@ -192,7 +205,7 @@ func (r *execution) look() (refusal *Refusal) {
 	if refusal := r.survey.checkLinkCounts(r.bound, r.fresh); refusal != nil {
 		return refusal
 	}
-	return r.survey.checkExecute(r.bound)
+	return r.checkExecute()
 }
 
 // hold makes the placeholders and takes their facts.

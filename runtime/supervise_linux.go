@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -269,9 +270,9 @@ func (r *execution) execFailed(f *fault) *Refusal {
 	switch unix.Errno(f.Errno) {
 	case unix.EACCES:
 		refusal.Code = No
-		refusal.Help = "no execute rule of the policy covers it or its interpreter, or its mode forbids it"
+		refusal.Help = cmp.Or(r.hintExec(), "its mode or its file system does not let it be started")
 	case unix.ENOENT:
-		refusal.Help = "the sandbox does not show it, or not the interpreter it names: add them under read and execute"
+		refusal.Help = cmp.Or(r.hintExec(), "the sandbox does not show it, or not the interpreter it names: add them under read and execute")
 	}
 	return refusal
 }

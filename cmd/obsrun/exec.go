@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/obspc/obspc/runtime"
 	"github.com/obspc/obspc/verify"
@@ -24,7 +25,7 @@ func runDevelopment(c *call) error {
 		r.Code = runtime.Machine
 		return r
 	case len(c.args) > 0:
-		return wrongCall("exec takes its command behind --, not %q", c.args)
+		return wrongCall("exec takes its command behind --, not %s", strings.Join(c.args, " "))
 	case len(c.rest) == 0:
 		return wrongCall("exec wants a command behind --")
 	case !c.has("--policy"):

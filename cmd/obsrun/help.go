@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/obspc/obspc/runtime"
 	"github.com/obspc/obspc/verify/release"
@@ -74,7 +75,7 @@ func help(args []string, stdout, stderr io.Writer) int {
 			return 0
 		}
 	}
-	fmt.Fprintf(stderr, "obsrun: there is no help about %q\n", args)
+	fmt.Fprintf(stderr, "obsrun: there is no help about %s\n", strings.Join(args, " "))
 	return runtime.ExitRefused
 }
 

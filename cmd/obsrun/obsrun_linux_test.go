@@ -167,6 +167,7 @@ func TestRun(t *testing.T) {
 		{"no command", []string{"p/nothing"}, "", 125, `no command "nothing"`},
 		{"no policy", []string{"q/say"}, "", 125, "no such policy"},
 		{"no slash", []string{"p"}, "", 125, "POLICY/COMMAND"},
+		{"no policy before the command", []string{"say"}, "", 125, "did you mean p/say?"},
 		{"unknown flag", []string{"p/say", "--argh", "x"}, "", 125, "unknown flag --argh"},
 		{"flag twice", []string{"p/say", "--pins", l.pins}, "", 125, "--pins is given twice"},
 		{"format", []string{"p/say", "--arg", "word=a", "--format", "xml"}, "", 125, "--format is text or json"},
@@ -348,6 +349,26 @@ func TestExecTrusts(t *testing.T) {
 	data, err := os.ReadFile(evidence)
 	if must(t, err); !strings.Contains(string(data), fmt.Sprintf("%q: %q", "carve_out", inside)) {
 		t.Errorf("%s is not kept from the command: %s", inside, data)
+	}
+}
+
+// TestWhatIsMissing: a call names what it lacks, and lists are for people.
+func TestWhatIsMissing(t *testing.T) {
+	l := newLab(t)
+	for _, tt := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"run", "p/say", "--release", l.release}, "run wants --pins FILE"},
+		{[]string{"run", "p/say", "--release", l.release}, "obspc pin " + l.release},
+		{[]string{"run", "p/say", "--pins", l.pins}, "--release DIR"},
+		{[]string{"run", "p/nothing", "--release", l.release, "--pins", l.pins}, "it has say, typed, wait"},
+		{[]string{"exec", "a", "b", "--", "c"}, "not a b"},
+		{[]string{"help", "a", "b"}, "no help about a b"},
+	} {
+		if stdout, stderr, code := invoke(tt.args...); stdout != "" || code != 125 || !strings.Contains(stderr, tt.says) {
+			t.Errorf("obsrun %q = %q, %q, exit %d; want it to say %q", tt.args, stdout, stderr, code, tt.says)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func runGoverned(c *call) error {
 	}
 	var ok bool
 	if job.Policy, job.Command, ok = strings.Cut(c.args[0], "/"); !ok {
-		return wrongCall("%q is no POLICY/COMMAND", c.args[0])
+		return c.bareCommand(c.args[0])
 	}
 	if c.has("--workspace") && c.get("--workspace") == "" {
 		return wrongCall("--workspace wants a directory")
@@ -38,14 +38,54 @@ func runGoverned(c *call) error {
 	if job.Fields, err = fields(c.values["--arg"]); err != nil {
 		return err
 	}
-	if !c.has("--release") || !c.has("--pins") {
+	switch {
+	case !c.has("--release"):
 		return wrongCall("run wants --release DIR and --pins FILE; running from a provisioned store is not in this version")
+	case !c.has("--pins"):
+		r := wrongCall("run wants --pins FILE, which says what release is accepted")
+		r.Help = "make it with obspc pin " + c.get("--release") + ", and commit it where the release is used"
+		return r
 	}
 	job.Trusted = []string{c.get("--release"), c.get("--pins")}
 	return c.execute(job, func() (verify.Source, []byte, error) {
 		pins, err := readPins(c.get("--pins"))
 		return verify.Dir(c.get("--release")), pins, err
 	})
+}
+
+// bareCommand refuses a call that names no policy, and names those that have such
+// a command.
+func (c *call) bareCommand(name string) error {
+	r := wrongCall("%q is no POLICY/COMMAND", name)
+	if !c.has("--release") || !c.has("--pins") {
+		return r
+	}
+	data, err := readPins(c.get("--pins"))
+	if err != nil {
+		return r
+	}
+	pins, err := release.ParsePins(data)
+	if err != nil {
+		return r
+	}
+	v, _ := verify.Open(verify.Dir(c.get("--release")), verify.Trust{Pins: pins, Now: time.Now()})
+	if v == nil {
+		return r
+	}
+	var have []string
+	for _, p := range v.Policies() {
+		linux := v.Linux(p)
+		if linux == nil || linux.Plan == nil {
+			continue
+		}
+		if _, ok := linux.Plan.Command(name); ok {
+			have = append(have, p+"/"+name)
+		}
+	}
+	if len(have) > 0 {
+		r.Help = "did you mean " + strings.Join(have, ", or ") + "?"
+	}
+	return r
 }
 
 // fields are the values of --arg NAME=VALUE.
@@ -93,6 +133,7 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 		return wrongCall("--format is text or json, not %q", f)
 	}
 	job.Stdout, job.Stderr = c.stdout, c.stderr
+	job.Notice = func(what string) { fmt.Fprintf(c.stderr, "obsrun: note: %s\n", what) }
 	if asJSON {
 		job.Stdout = c.stderr
 	}

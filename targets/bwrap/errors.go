@@ -32,14 +32,24 @@ func (e *TooManyArgumentsError) Error() string {
 		e.Count, e.Limit, e.Siblings, e.Crowded)
 }
 
-// MissingError is a path that a rule needs and the machine lacks.
+// MissingError is a path that a rule needs and the machine lacks: Path as it is
+// bound, Stated as the policy has it. Others are missing in the same run, and have
+// no Others themselves.
 type MissingError struct {
-	Path   ir.Path
-	Origin ir.Origin
+	Path, Stated ir.Path
+	Origin       ir.Origin
+	Others       []*MissingError
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s does not exist (%s); make it, or write optional(%q)", e.Path, e.Origin, e.Path)
+	if len(e.Others) == 0 {
+		return fmt.Sprintf("%s does not exist (%s); make it, or write optional(%q)", e.Path, e.Origin, e.Stated)
+	}
+	list := fmt.Sprintf("%s (%s)", e.Stated, e.Origin)
+	for _, o := range e.Others {
+		list += fmt.Sprintf(", %s (%s)", o.Stated, o.Origin)
+	}
+	return fmt.Sprintf("%d paths do not exist: %s; make them, or write optional(…) around each", 1+len(e.Others), list)
 }
 
 // LinkError is a link on the way to a path, where keeping it would let somebody

@@ -9,11 +9,13 @@ func (p *plan) missing(o *placed) error {
 	case o.Optional:
 		return nil // as if unsaid
 	case !protects || len(o.hops) > 0 && o.Verb != Mask:
-		return &MissingError{o.at, o.Origin}
+		p.lacks(o)
+		return nil
 	case len(o.hops) > 0:
 		return p.linked(o)
 	case o.around.level() != ir.Write:
-		return p.absent(o)
+		p.absent(o)
+		return nil
 	}
 	// Inside a write: kept missing. Where nothing can be made there, its existing
 	// ancestors must stay what they are.
@@ -29,11 +31,21 @@ func (p *plan) missing(o *placed) error {
 
 // absent is a protection outside every write: nobody inside can make the path. A
 // read that is missing there is refused; a deny needs nothing.
-func (p *plan) absent(o *placed) error {
-	if o.Verb == Mask {
-		return nil
+func (p *plan) absent(o *placed) {
+	if o.Verb != Mask {
+		p.lacks(o)
 	}
-	return &MissingError{o.at, o.Origin}
+}
+
+// lacks notes a path that the machine has to have. All of them are reported at
+// once.
+func (p *plan) lacks(o *placed) {
+	m := &MissingError{Path: o.at, Stated: o.Path, Origin: o.Origin}
+	if p.lacking == nil {
+		p.lacking = m
+	} else {
+		p.lacking.Others = append(p.lacking.Others, m)
+	}
 }
 
 // blocked reports whether an ancestor of p is no directory, so that p cannot come

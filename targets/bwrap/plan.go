@@ -39,6 +39,7 @@ type plan struct {
 	nodes   map[ir.Path]*placed // active operations about one node, or a link
 	needed  map[ir.Path]bool    // something with an entry, or a held name, lies below
 	wanted  []Placeholder
+	lacking *MissingError // nil when nothing is
 	table   *Table
 }
 
@@ -106,6 +107,9 @@ func (s *Set) plan(b ir.Binding, f Facts) (*plan, error) {
 		if err := p.activate(o); err != nil {
 			return nil, err
 		}
+	}
+	if p.lacking != nil {
+		return nil, p.lacking
 	}
 	for _, o := range p.ops {
 		if err := p.followed(o); err != nil {

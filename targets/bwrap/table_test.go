@@ -145,6 +145,11 @@ func TestMissingPathsAreRefusedOrKeptMissing(t *testing.T) {
 	if _, err := s.Placeholders(testBinding, f); !errors.As(err, &missing) {
 		t.Errorf("Placeholders(/opt/x missing) = %v, want a *MissingError: nothing is made for a refused run", err)
 	}
+	more := compile(t, "write ${workspace}", "read /opt/x", "write ${workspace}/below", "optional read /opt/z", "deny /opt/d", "read /opt/y")
+	_, err := more.Placeholders(testBinding, factsFor(more, testBinding, map[string]Fact{"/opt/x": {}, "/opt/y": {}, "/opt/z": {}, "/opt/d": {}, "/w/below": {}}))
+	if !errors.As(err, &missing) || len(missing.Others) != 2 || !strings.Contains(err.Error(), "3 paths do not exist") || !strings.Contains(err.Error(), "${workspace}/below (") {
+		t.Errorf("Placeholders(three missing) = %v, want all of them in one *MissingError, as the policy has them", err)
+	}
 	f = factsFor(s, testBinding, map[string]Fact{"/w/a": {}, "/w/a/b": {}, "/w/a/b/key": {}, "/w/hooks": {}})
 	got, err := s.Placeholders(testBinding, f)
 	want := []Placeholder{{at(t, "/w/a"), true}, {at(t, "/w/a/b"), true}, {at(t, "/w/hooks"), false}, {at(t, "/w/a/b/key"), false}}
