@@ -78,11 +78,17 @@ func compileRelease(c *cli.Context) error {
 		return &exitError{exitMachine, err}
 	}
 	if !asJSON {
+		if slices.ContainsFunc(conf.results, func(r compiler.Result) bool { return r.Policy.HasTarget(ir.Seatbelt) }) {
+			fmt.Fprintln(c.App.ErrWriter, "obspc: "+unprovenProfile)
+		}
 		sums := files[slices.IndexFunc(files, func(f release.File) bool { return f.Name == release.SumsName })]
 		fmt.Fprintf(c.App.Writer, "%s: %d files, SHA256SUMS %s\n", out, len(files), release.Sum(sums.Data))
 	}
 	return nil
 }
+
+// unprovenProfile is said with every profile until there is a docs/mac-proof.json.
+const unprovenProfile = "the Seatbelt profile was never run on a Mac"
 
 // releaseInput reads what the release is to say of itself.
 func releaseInput(c *cli.Context) (release.Input, error) {
