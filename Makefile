@@ -4,7 +4,7 @@ VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -buildid= -X github.com/obspc/obspc/verify/release.Version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: build demo test layouts soak lint clean
+.PHONY: build demo test layouts soak mac-proof lint clean
 
 build: ## both programs, static, into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/obspc ./cmd/obsrun
@@ -25,6 +25,10 @@ layouts: ## the demo and the live tests on Debian 13's files, as root or through
 soak: ## what is too long for every change: thousands of policies in real sandboxes, longer fuzzing
 	scripts/need bubblewrap
 	scripts/soak
+
+mac-proof: ## on a Mac: what its kernel does under the profiles, into docs/mac-proof.json
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/mac-proof
+	bin/mac-proof -commit "$$(git describe --always --dirty --abbrev=40 --exclude '*')" -o docs/mac-proof.json
 
 lint: ## what a reviewer would ask first
 	scripts/lint

@@ -85,13 +85,16 @@ var directions = []direction{
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
 	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
 	{"cmd/obspc/expect", []string{"lang", "compiler", "compiler/ir", "targets", "targets/models"}, "tests ask what policies mean and what artifacts do; a kernel is asked by the caller"},
-	{"cmd/obspc/live", []string{"lang", "compiler", "compiler/ir", "policies", "targets", "targets/models", "targets/seatbelt/model", "targets/seatbelt/sbpl", "cmd/obspc/expect"}, "attempts know how a sandbox is called, and not how obsrun makes one"},
+	{"cmd/obspc/live", []string{"lang", "compiler", "compiler/ir", "policies", "policies/library", "targets", "targets/models", "targets/seatbelt/model", "targets/seatbelt/sbpl", "cmd/obspc/expect"}, "attempts know how a sandbox is called, and not how obsrun makes one"},
 	{"verify/release", []string{"compiler/canon"}, "reading and writing a release is a leaf"},
 	{"verify", []string{"verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "one verifier, the same code in both programs"},
 	{"runtime", []string{"verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "the runtime sees verified releases only, never a policy's text"},
 	{"policies", nil, "the library is data"},
+	{"policies/library", []string{"policies", "lang"}, "reading templates knows nothing of what they mean"},
 	{"cmd/obsrun", []string{"runtime", "verify", "verify/release", "compiler/ir", "targets/*"}, "obsrun reads releases only"},
 	{"cmd/obspc", []string{"*", "*/*", "*/*/*"}, "the command line ties everything together"},
+	{"cmd/mac-proof/proof", nil, "the record of a Mac is a leaf: who reads it needs nothing else"},
+	{"cmd/mac-proof", []string{"cmd/mac-proof/proof", "cmd/obspc/live", "lang", "compiler", "compiler/ir", "policies", "policies/library", "targets"}, "asking a Mac is the bench's work; this gathers the questions and writes the answers down"},
 	{"cmd/obspc-demo", []string{"policies"}, "the demo uses the two programs as a user would"},
 }
 

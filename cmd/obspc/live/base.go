@@ -8,6 +8,7 @@ import (
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/policies"
+	"github.com/obspc/obspc/policies/library"
 )
 
 // loaders are the places from which macOS's loader makes a process: itself, its
@@ -25,7 +26,7 @@ func isLoaders(p ir.Path) bool {
 func standardBase() Addition {
 	text := []byte("policy \"base\" {\n  version = 1\n  targets = [\"seatbelt\"]\n  extends = [\"std/base\"]\n}\n")
 	config, diags := lang.Parse(lang.Sources{"base.policy.hcl": text}, lang.Options{})
-	results, more := compiler.Compile(config, compiler.Options{Library: library, LibraryNames: policies.Names()})
+	results, more := compiler.Compile(config, compiler.Options{Library: library.Template, LibraryNames: policies.Names()})
 	if diags.Add(more...); diags.HasErrors() || len(results) != 1 {
 		diag.Bug("std/base does not compile: %v", diags)
 	}
@@ -38,17 +39,4 @@ func standardBase() Addition {
 	}
 	a.Execute = slices.DeleteFunc(slices.Clone(p.Execute), func(r ir.ExecuteRule) bool { return r.Path.Base() != "dyld" })
 	return a
-}
-
-// library is an embedded template, parsed.
-func library(name string) (*lang.Body, bool) {
-	file, text, ok := policies.Source(name)
-	if !ok {
-		return nil, false
-	}
-	config, diags := lang.Parse(lang.Sources{file: text}, lang.Options{Library: true})
-	if diags.HasErrors() || len(config.Templates) != 1 {
-		diag.Bug("embedded template %s does not parse: %v", name, diags)
-	}
-	return config.Templates[0], true
 }

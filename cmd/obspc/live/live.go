@@ -82,6 +82,12 @@ func New(ctx context.Context, o Options) (*Bench, error) {
 // Interrupted is why attempts ended early, nil while they go on.
 func (b *Bench) Interrupted() error { return context.Cause(b.ctx) }
 
+// Neutral is text without what differs from one bench to the next: its directory and
+// where the program that attempts lies.
+func (b *Bench) Neutral(text string) string {
+	return strings.NewReplacer(b.dir.String(), "BENCH", b.self.String(), "PROGRAM").Replace(text)
+}
+
 // Close removes what the bench made.
 func (b *Bench) Close() {
 	for _, s := range b.ready {
@@ -111,6 +117,7 @@ func (b *Bench) Observe(r compiler.Result, asked ir.Binding, q ir.Request) Obser
 		return o.untried("%s", why)
 	}
 	if why := b.elsewhere(r.Policy, asked, s.policy, q); why != "" {
+		o.Model = "" // it answers for what stands here
 		return o.untried("%s", why)
 	}
 	return b.try(o, s, q)

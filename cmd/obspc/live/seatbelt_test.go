@@ -18,6 +18,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/policies"
+	"github.com/obspc/obspc/policies/library"
 	"github.com/obspc/obspc/targets"
 )
 
@@ -95,7 +96,7 @@ func honest(t *testing.T) *Bench {
 func compiled(t *testing.T, text string) compiler.Result {
 	t.Helper()
 	config, diags := lang.Parse(lang.Sources{"p.policy.hcl": []byte(text)}, lang.Options{})
-	results, more := compiler.Compile(config, compiler.Options{Library: library, LibraryNames: policies.Names()})
+	results, more := compiler.Compile(config, compiler.Options{Library: library.Template, LibraryNames: policies.Names()})
 	if diags.Add(more...); diags.HasErrors() || len(results) != 1 {
 		t.Fatalf("%s: %v", text, diags)
 	}

@@ -70,7 +70,7 @@ func (b *Bench) elsewhere(p *ir.Policy, asked ir.Binding, with *ir.Policy, q ir.
 	}
 	have := ir.Decide(here, b.placed(q))
 	if verdict(have.Allow) != decided(p, asked, q) {
-		return fmt.Sprintf("on this machine, where slots lie elsewhere, the policy says %s", verdict(have.Allow))
+		return fmt.Sprintf("here, where slots lie elsewhere and the program that attempts may start, the policy says %s", verdict(have.Allow))
 	}
 	if rule, ok := have.Rule.(*ir.FileRule); ok && rule.Backing != ir.HostFile && b.traits.Private {
 		return "it is the sandbox's own, and the host's is another"
