@@ -22,6 +22,7 @@ func NewEvidence(development bool) *Evidence {
 	}
 	e.Host = HostEvidence{System: runtime.GOOS, Arch: runtime.GOARCH, User: os.Getuid(), Obsrun: release.Version}
 	describeHost(&e.Host)
+	e.Cleanup.TreeDead = true // nothing has been started
 	return e
 }
 

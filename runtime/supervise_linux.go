@@ -45,6 +45,7 @@ func (r *execution) supervise(ctx context.Context) *Refusal {
 		return refuse(Machine, "", "%v", err)
 	}
 	defer s.close()
+	r.evidence.Cleanup.TreeDead = false // from here on there is something to end
 	if refusal := r.prepare(ctx, s, w, message); refusal != nil {
 		strays := r.findAstray(s)
 		s.kill()
