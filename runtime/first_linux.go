@@ -27,6 +27,7 @@ type instructions struct {
 	Confine   bool          `json:"confine"`    // restrict by Landlock
 	Execute   []grant       `json:"execute"`
 	Reparent  []grant       `json:"reparent"`
+	Write     []grant       `json:"write"`
 	Mounts    []wantedMount `json:"mounts"`
 	Nodes     []wantedNode  `json:"nodes"`
 	Command   identity      `json:"command"`
@@ -253,6 +254,9 @@ func openRules(do *instructions) (ruleset, error) {
 	}
 	if err == nil {
 		err = rules.grantReparent(do.Reparent)
+	}
+	if err == nil {
+		err = rules.grantWrite(do.Write)
 	}
 	return rules, err
 }

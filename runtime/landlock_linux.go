@@ -19,12 +19,18 @@ func landlockABI() int {
 	return int(abi)
 }
 
-// ruleset is a Landlock ruleset that handles what landlock.Rules speak of and
-// nothing else.
+// ruleset is a Landlock ruleset that handles what landlock.Rules speak of, and
+// writeFile.
 type ruleset struct{ fd int }
 
+// writeFile is the right to open something for writing. Mounts keep it but for
+// FIFOs: a read-only mount stops writing to files, directories and links only
+// (sb_permission in fs/namei.c). So every write of the policy grants it, and
+// outside of them a FIFO is not written either.
+const writeFile = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
+
 func newRuleset() (ruleset, error) {
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: landlock.Execute | landlock.Refer}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: landlock.Execute | landlock.Refer | writeFile}
 	// The first ABIs know the first member only; a longer struct is E2BIG there.
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
 	if errno != 0 {
@@ -52,6 +58,17 @@ func (r ruleset) grantReparent(list []grant) error {
 			return nil
 		}
 		return r.allow(fd, landlock.Refer)
+	})
+}
+
+// grantWrite lets what lies at or below each path be opened for writing, as far as
+// its mount lets it.
+func (r ruleset) grantWrite(list []grant) error {
+	return r.each(list, func(g grant, fd int, directory bool) error {
+		if g.Only && directory {
+			return nil
+		}
+		return r.allow(fd, writeFile)
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestLiveUnprivileged runs every live test once more as an ordinary user.
@@ -176,14 +178,14 @@ func TestLiveSockets(t *testing.T) {
 	root := tree(t)
 	v := development(t, treePolicy(t, root))
 	tcp, tcpCount := listen(t, "tcp", "127.0.0.1:0")
-	unix, unixCount := listen(t, "unix", filepath.Join(root, "beside/readable/socket"))
+	local, localCount := listen(t, "unix", filepath.Join(root, "beside/readable/socket"))
 	for _, tt := range []struct {
 		network, address string
 		count            *atomic.Int64
 		want             string
 	}{
 		{"tcp", tcp, tcpCount, "ECONNREFUSED"},
-		{"unix", unix, unixCount, "EAFNOSUPPORT"},
+		{"unix", local, localCount, "EAFNOSUPPORT"},
 	} {
 		got := outsideProbe(t, "connect", tt.network, tt.address)
 		for range 200 { // until the server has counted it
@@ -285,6 +287,52 @@ func TestLiveInitUntouched(t *testing.T) {
 		}
 		if r := probed(t, v, dir, "execute", "/usr/bin/true"); (r.Exit == 0) != (body != plain) {
 			t.Errorf("starting /usr/bin/true: %s", r)
+		}
+	}
+}
+
+// TestLiveFifo: a read-only mount does not keep a FIFO from being written, so what
+// is below a read grant is kept by Landlock; all that a policy writes goes on.
+func TestLiveFifo(t *testing.T) {
+	needSandbox(t)
+	root := tree(t)
+	work := filepath.Join(root, "work")
+	for _, at := range []string{"beside/readable/fifo", "work/fifo", "work/src/file"} {
+		if filepath.Base(at) == "file" {
+			write(t, filepath.Join(root, at), "")
+			continue
+		}
+		must(t, unix.Mkfifo(filepath.Join(root, at), 0o600))
+		// Somebody reads it, or an open for writing would say ENXIO.
+		fd, err := unix.Open(filepath.Join(root, at), unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		must(t, err)
+		t.Cleanup(func() { unix.Close(fd) })
+	}
+	inside := strings.Replace(treePolicy(t, root), "\n  filesystem {", "\n  system {\n    shm = \"1MiB\"\n  }\n  filesystem {", 1)
+	for name, text := range map[string]string{
+		"programs named": inside, "all may start": strings.ReplaceAll(inside, fmt.Sprintf("execute = [%q]", probePath), `execute = ["/"]`),
+	} {
+		v := development(t, text)
+		for _, tt := range []struct{ attempt, want string }{
+			{"open-write beside/readable/fifo", "EACCES"},
+			{"stat beside/readable/fifo", "ok"},
+			{"open-write work/fifo", "ok"},
+			{"open-both work/src/file", "ok"},
+			{"open-unnamed work", "ok"},
+			{"create /tmp/obspc-fifo-test", "ok"},
+			{"create /dev/shm/obspc-fifo-test", "ok"},
+			{"open-both /dev/null", "ok"},
+			{"open-write /dev/stdout", "ok"},
+			{"terminal", "ok"},
+		} {
+			if tt.want != "ok" {
+				if got := outsideProbe(t, words(root, tt.attempt)...); got != "ok" {
+					t.Errorf("%s outside is %s: the refusal inside proves nothing", tt.attempt, got)
+				}
+			}
+			if r := probed(t, v, work, words(root, tt.attempt)...); strings.TrimSpace(r.stdout) != tt.want {
+				t.Errorf("%s, %s inside: want %s; %s", name, tt.attempt, tt.want, r)
+			}
 		}
 	}
 }

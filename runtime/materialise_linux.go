@@ -144,6 +144,11 @@ func (r *execution) instructions() (*instructions, error) {
 			return nil, err
 		}
 	}
+	for _, rule := range r.bound.Files {
+		if rule.Level == ir.Write && rule.Path.Root() == ir.Host {
+			do.Write = append(do.Write, grant{rule.Path.String(), rule.Only})
+		}
+	}
 	for _, m := range r.table.Mounts() {
 		writable := m.Writable && !slices.Contains(r.launch.devices, m.Path.String())
 		do.Mounts = append(do.Mounts, wantedMount{m.Path.String(), writable})

@@ -121,6 +121,24 @@ var attempts = map[string]func([]string) error{
 		}
 		return nil
 	},
+	"open-write":   func(a []string) error { return touch(a[0], os.O_WRONLY|unix.O_NONBLOCK) },
+	"open-both":    func(a []string) error { return touch(a[0], os.O_RDWR|unix.O_NOCTTY) },
+	"open-unnamed": func(a []string) error { return touch(a[0], os.O_RDWR|unix.O_TMPFILE) },
+	"terminal": func([]string) error {
+		f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPTN)
+		if err == nil {
+			err = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCSPTLCK, 0)
+		}
+		if err != nil {
+			return err
+		}
+		return touch(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY)
+	},
 	"limit": func(a []string) error {
 		n, err := strconv.Atoi(a[0])
 		if err != nil {
