@@ -37,7 +37,7 @@ func statementsOf() *rapid.Generator[[]string] {
 	return rapid.Custom(func(t *rapid.T) []string {
 		var out []string
 		for _, p := range rapid.SliceOfNDistinct(path, 0, 9, rapid.ID[string]).Draw(t, "files") {
-			how := rapid.SampledFrom([]string{"read", "read", "write", "write", "deny", "optional read", "optional write", "only read"}).Draw(t, "how")
+			how := rapid.SampledFrom([]string{"read", "read", "write", "write", "deny", "optional read", "optional write", "only read", "only deny", "only write"}).Draw(t, "how")
 			if p == "/" {
 				how = rapid.SampledFrom([]string{"read", "only read", "only read"}).Draw(t, "how")
 			}

@@ -151,6 +151,7 @@ func TestCompileRefusesWhatMountsCannotKeep(t *testing.T) {
 		{"tmp", "devices"}, // shared memory is not stated
 		{"devices", "shm", "deny /dev/shm/x"}, {"devices", "shm", "read /dev/pts/1"},
 		{"only write /opt/x", "read /opt/x/y"}, {"write /opt", "only deny /opt/x", "read /opt/x/y"},
+		{"read /opt", "only read /opt/d", "only deny /opt/d/f"}, {"only deny ${workspace}"}, {"write /opt", "only deny /opt/x", "execute /opt/x/y"},
 	} {
 		var fault *UnsupportedError
 		if _, err := Compile(policy(t, statements...)); !errors.As(err, &fault) || fault.Origin == "" {

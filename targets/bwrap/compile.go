@@ -11,10 +11,14 @@ import (
 // *TooManyArgumentsError.
 func Compile(p *ir.Policy) (*Set, error) {
 	c := compilation{
-		rules: map[ir.Path]*ir.FileRule{}, below: map[ir.Path]*ir.FileRule{}, operations: map[ir.Path]Operation{},
+		rules: map[ir.Path]*ir.FileRule{}, below: map[ir.Path]ir.Path{}, operations: map[ir.Path]Operation{},
 	}
 	for i := range p.Files {
-		c.index(&p.Files[i])
+		c.rules[p.Files[i].Path] = &p.Files[i]
+		c.index(p.Files[i].Path)
+	}
+	for _, r := range p.Execute {
+		c.index(r.Path)
 	}
 	for i := range p.Files {
 		if err := c.file(&p.Files[i]); err != nil {
@@ -38,15 +42,17 @@ func Compile(p *ir.Policy) (*Set, error) {
 
 type compilation struct {
 	rules      map[ir.Path]*ir.FileRule
-	below      map[ir.Path]*ir.FileRule // a rule strictly below the path
+	below      map[ir.Path]ir.Path // a path that a rule names, strictly below
 	operations map[ir.Path]Operation
 	dev        []*ir.FileRule
 }
 
-func (c *compilation) index(r *ir.FileRule) {
-	c.rules[r.Path] = r
-	for q, ok := r.Path.Parent(); ok && c.below[q] == nil; q, ok = q.Parent() {
-		c.below[q] = r
+func (c *compilation) index(p ir.Path) {
+	for q, ok := p.Parent(); ok; q, ok = q.Parent() {
+		if _, known := c.below[q]; known {
+			return
+		}
+		c.below[q] = p
 	}
 }
 
@@ -130,8 +136,11 @@ func (c *compilation) placeable(r, around *ir.FileRule) error {
 	case r.Level == ir.Write && r.Path == (ir.Path{}):
 		return writeOfRoot(r)
 	case r.Only && r.Level != ir.Read:
-		return c.leaf(r)
-	case r.Level == ir.Deny && (levelOf(around) > ir.Deny || around == nil && c.readsAll(r.Path)):
+		if err := c.leaf(r); err != nil {
+			return err
+		}
+	}
+	if r.Level == ir.Deny && (levelOf(around) > ir.Deny || around == nil && c.readsAll(r.Path)) {
 		return c.unseen(r)
 	}
 	return nil
@@ -154,11 +163,18 @@ func (c *compilation) unseen(r *ir.FileRule) error {
 	return nil
 }
 
-// leaf refuses a name below a node that only() grants or denies beyond reading:
-// such a node is a file, since a mount of a directory carries all below it.
+// leaf refuses a name below a node that only() grants or denies beyond reading, and
+// a slot itself: such a node is a file, since a mount of a directory carries all
+// below it.
 func (c *compilation) leaf(r *ir.FileRule) error {
-	if other := c.below[r.Path]; other != nil && r.Backing != ir.DevFS {
-		return onlyFile(r, other)
+	if r.Backing == ir.DevFS {
+		return nil
+	}
+	if other, named := c.below[r.Path]; named {
+		return onlyFile(r, fmt.Sprintf("%s lies below it", other))
+	}
+	if r.Path.IsRoot() {
+		return onlyFile(r, "this is a directory")
 	}
 	return nil
 }
@@ -262,8 +278,8 @@ func seenInOnly(r, over *ir.FileRule) error {
 }
 
 // onlyFile reports only() of a directory where a mount cannot stop at the node.
-func onlyFile(r, below *ir.FileRule) error {
+func onlyFile(r *ir.FileRule, why string) error {
 	return &UnsupportedError{r.Path, r.Origin,
-		fmt.Sprintf("only() of a %s rule names a file, and %s (%s) lies below it", r.Level, below.Path, below.Origin),
+		fmt.Sprintf("only() of a %s rule names a file, and %s", r.Level, why),
 		"leave only() out, or name the files"}
 }
