@@ -24,7 +24,7 @@ func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
 		Usage:     "say what a policy answers to one request, and which statement decides",
-		ArgsUsage: "PATH WORD WHAT [TO]",
+		ArgsUsage: "PATH WORD WHAT [TO], or --sbpl FILE or --bwrap FILE WORD WHAT [TO]",
 		Description: `WORD is read, list, stat, write, create, remove, rename, link, execute,
 connect or connect-unix. WHAT may begin with ${workspace}, ${home} or ${tmp};
 --bind gives a slot its path. The exit code is 0 for allow and for deny.
@@ -34,14 +34,24 @@ connect or connect-unix. WHAT may begin with ${workspace}, ${home} or ${tmp};
    obspc explain . rename '${workspace}/a' '${workspace}/b'
    obspc explain . --policy payment-batch connect bank.example.com:443 --by /usr/bin/curl
    obspc explain . --why-not connect bank.example.com:80
-   obspc explain . --bind home=/home/u read /home/u/.ssh/id_ed25519`,
-		Flags: []cli.Flag{
+   obspc explain . --bind home=/home/u read /home/u/.ssh/id_ed25519
+
+Anybody's Seatbelt profile or command line of bwrap is asked with --sbpl or
+--bwrap. What is not known there (the host, a variable, a file to import) makes an
+answer undecided where it could turn it. --sbpl takes operations of Seatbelt's own
+too, and --bwrap without a word shows what the sandbox has.
+
+   obspc explain --sbpl agent.sb write /Users/u/.zshrc
+   obspc explain --sbpl agent.sb --release 13.0 mach-lookup com.apple.pasteboard.1
+   obspc explain --bwrap sandbox.sh --param HOME=/home/u read /home/u/.ssh/id_ed25519
+   obspc explain --bwrap /proc/4242/cmdline`,
+		Flags: append([]cli.Flag{
 			policyFlag("ask the policy `NAME`; needed when there are several"),
 			&cli.StringFlag{Name: "by", Usage: "the `PROGRAM` that asks (connect)"},
 			&cli.StringSliceFlag{Name: "bind", Usage: "`SLOT=PATH`: workspace, home or tmp; may be repeated"},
 			&cli.BoolFlag{Name: "why-not", Usage: "for what is denied, name the statement that comes nearest and what it lacks"},
 			varFlag(), formatFlag(),
-		},
+		}, artifactFlags()...),
 		Action: explain,
 	}
 }
@@ -49,6 +59,9 @@ connect or connect-unix. WHAT may begin with ${workspace}, ${home} or ${tmp};
 func explain(c *cli.Context) error {
 	if err := noRest(c); err != nil {
 		return err
+	}
+	if a, isProfile, err := artifactNamed(c); a != nil || err != nil {
+		return explainArtifact(c, a, isProfile, err)
 	}
 	if c.NArg() < 3 {
 		return wrongCall("explain wants PATH, a word and what it is about; see obspc explain --help")

@@ -132,7 +132,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 // (flagsFirst), because cli answers with the whole help text on standard output.
 func commands() []*cli.Command {
 	return []*cli.Command{
-		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(), versionCommand(),
+		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(), lintCommand(), versionCommand(),
 	}
 }
 
