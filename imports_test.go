@@ -74,6 +74,7 @@ var directions = []direction{
 	{"compiler/canon", nil, "canonical JSON is a leaf"},
 	{"compiler/ir", []string{"compiler/canon"}, "the meaning must not depend on how it is written or enforced"},
 	{"compiler/ir/diff", []string{"compiler/ir", "compiler/canon"}, "what changed in meaning knows nothing of text or targets"},
+	{"compiler/lint", []string{"compiler/ir"}, "whether a policy is wise is asked of what it means"},
 	{"compiler", []string{"lang", "compiler/ir", "compiler/canon"}, "the compiler knows no target"},
 	{"targets/seatbelt", []string{"targets/seatbelt/operations", "compiler/ir", "compiler/canon"}, "targets never import each other; the emitter of profiles never sees their reader"},
 	{"targets/seatbelt/sbpl/scheme", nil, "reading Scheme knows nothing of profiles"},

@@ -208,7 +208,7 @@ func (c *Command) inMemory(a act, p string, k int) verdict {
 	case n.exists != Yes && (a == names || a == writes):
 		return allow(what + ", writable")
 	case n.exists == Maybe:
-		return open(what, "whether bwrap makes "+p)
+		return open(what, "whether bwrap makes "+p+" on the way to a mount")
 	case n.exists == No:
 		return deny("nothing is there when the command starts: %s, where only the command itself puts files", what)
 	case a == stats:

@@ -127,8 +127,8 @@ func (l *linter) sockets() {
 		}
 		var seen []string
 		for _, s := range knownSockets {
-			if covers(of.source, s.path) != Yes || of.source == "/var" && strings.HasPrefix(s.path, "/var/run") {
-				continue // /var/run is a link to /run
+			if covers(of.source, s.path) != Yes || strings.HasPrefix(s.path, "/var/run") && (of.source == "/var" || of.source == "/") {
+				continue // there it is a link to /run
 			}
 			at := join(of.dest, below(of.source, s.path))
 			if stands := l.stands(at); stands[len(stands)-1].layer == i {
