@@ -181,12 +181,11 @@ func (c *Command) answer(word ir.RequestKind, cases []Case) Answer {
 	a.Cases = cases
 	for _, k := range cases {
 		for _, f := range k.If {
-			if f := "whether " + strings.TrimPrefix(f, "not: "); !slices.Contains(a.Unknown, f) {
-				a.Unknown = append(a.Unknown, f)
-			}
+			a.Unknown = append(a.Unknown, "whether "+strings.TrimPrefix(f, "not: "))
 		}
 		a.Unknown = append(a.Unknown, k.unknown...)
 	}
+	a.Unknown = unique(a.Unknown)
 	return a
 }
 
@@ -212,6 +211,17 @@ func (c *Command) restsOn(word ir.RequestKind, k Case) []string {
 	}
 	if k.Decision == Allow && len(c.Seccomp) > 0 {
 		out = append(out, "the seccomp filter of descriptor "+strings.Join(c.Seccomp, ", ")+" lets it through")
+	}
+	return unique(out)
+}
+
+// unique is a list without what it says twice.
+func unique(list []string) []string {
+	var out []string
+	for _, text := range list {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
 	}
 	return out
 }
