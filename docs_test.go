@@ -71,6 +71,35 @@ func TestPolicyBlocks(t *testing.T) {
 	}
 }
 
+var architectureRow = regexp.MustCompile("(?m)^\\| `([a-z/-]+)` \\|.*\\|([^|]*) \\|$")
+
+// TestArchitecture: the page has a row for every package, and the files it sends
+// readers to are there.
+func TestArchitecture(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	for _, m := range architectureRow.FindAllStringSubmatch(string(text), -1) {
+		rows[m[1]] = true
+		for _, file := range regexp.MustCompile("`([a-z_]+\\.go)`").FindAllStringSubmatch(m[2], -1) {
+			if _, err := os.Stat(filepath.Join(m[1], file[1])); err != nil {
+				t.Errorf("ARCHITECTURE.md, row %s: %v", m[1], err)
+			}
+		}
+	}
+	for pkg := range imports(t) {
+		covered := false
+		for dir := pkg; dir != "."; dir = filepath.Dir(dir) {
+			covered = covered || rows[dir]
+		}
+		if !covered {
+			t.Errorf("ARCHITECTURE.md has no row for %s", pkg)
+		}
+	}
+}
+
 // TestReadme runs the README's one policy and one run as written, as this user
 // and, for root, as an unprivileged one: each line of the run says what must
 // come of it.

@@ -141,8 +141,10 @@ enforces, and only what was verified runs:
 
    obspc validate .                           does it parse and mean something
    obspc explain . read /etc/shadow           what is the answer, and which line gives it
+   obspc lint .                               is it wise
    obspc test .                               do the policies do what their tests say
    obspc matrix .                             which layer enforces which rule
+   obspc diff old/ new/                       what changed in meaning
    obspc compile . -o release                 make the artifacts
    obspc verify release --pins obspc.pins     may they be used
    obspc exec -- make test                    run a command under the policy, here and now
