@@ -88,3 +88,14 @@ func (n *Names) Across(r ir.Request) bool {
 	held := n.files[r.Path] || n.execute[r.Path]
 	return n.holder(r.Path) != n.holder(r.To) || r.Kind == ir.LinkRequest && held
 }
+
+// InsideWrite reports whether some write rule covers the bound path p, whatever a
+// longer rule says.
+func (n *Names) InsideWrite(p ir.Path) bool {
+	for _, r := range n.policy.Files {
+		if r.Level == ir.Write && r.Covers(p) {
+			return true
+		}
+	}
+	return false
+}

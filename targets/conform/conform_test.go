@@ -22,6 +22,19 @@ func TestClass(t *testing.T) {
 	}
 }
 
+func TestInsideWrite(t *testing.T) {
+	p, err := Policy("write /w", "read /w/r", "read /o", "only write /o/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := NewNames(p)
+	for path, want := range map[string]bool{"/w": true, "/w/r/x": true, "/o": false, "/o/f": true, "/o/f/x": false, "/e": false} {
+		if got := n.InsideWrite(ir.MustPath(path)); got != want {
+			t.Errorf("InsideWrite(%s) = %v, want %v", path, got, want)
+		}
+	}
+}
+
 // TestAcross: a rename or link that meets a held directory is declared tighter,
 // any other is not.
 func TestAcross(t *testing.T) {

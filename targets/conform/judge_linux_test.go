@@ -119,7 +119,7 @@ func (j *judgement) class(p Probe) Class {
 }
 
 // carriedOut: what the kernel lets through, the policy allows, always. The one
-// exception is declared: a read-only mount does not stop writing to a named pipe.
+// exception is declared: a named pipe in a read-only part of a write can be written.
 func (j *judgement) carriedOut(p Probe, a answers, r try) {
 	if !a.policyReal && j.pipe(p, r) {
 		j.mix.Pipes++
@@ -147,11 +147,7 @@ func (j *judgement) refused(p Probe, a answers, r try) (tighter bool) {
 	if tighter && !j.declared(p, r) {
 		j.fault(p, r, "the kernel refuses it and the policy allows it")
 	}
-	predicted := j.model.Refusal(p.Real)
-	if p.Request != p.Real {
-		predicted = append(predicted, j.model.Refusal(p.Request)...)
-	}
-	if !slices.Contains(predicted, r.Errno) {
+	if predicted := j.errors(p, r); !slices.Contains(predicted, r.Errno) {
 		j.fault(p, r, fmt.Sprintf("the model predicts %q", predicted))
 	}
 	return tighter
@@ -164,11 +160,28 @@ func (j *judgement) declared(p Probe, r try) bool {
 	return answer.Capability == targets.Tighter && r.Errno == "EXDEV" && j.names.Across(p.Request)
 }
 
-// pipe reports whether a named pipe that can be read was opened for writing: the
-// kernel asks a mount's read-only flag for files and directories only (open(2)).
+// pipe reports whether a named pipe was opened for writing that lies in a read-only
+// part of a write: the kernel asks a mount's read-only flag for files and directories
+// only, and Landlock's rules, which keep pipes below any other read, only add.
 func (j *judgement) pipe(p Probe, r try) bool {
-	return p.Kind == Fifo && p.Request.Kind == ir.WriteRequest && r.How == "open" &&
-		j.means.Decide(ir.Request{Kind: ir.ReadRequest, Path: p.Real.Path}).Allow
+	if p.Kind != Fifo || p.Request.Kind != ir.WriteRequest || r.How != "open" {
+		return false
+	}
+	d := j.means.Decide(ir.Request{Kind: ir.ReadRequest, Path: p.Real.Path})
+	return d.Allow && j.names.InsideWrite(p.Real.Path)
+}
+
+// errors are those that the model predicts for a refusal. It does not know what a
+// pipe is: where a mount would stop writing to a file, Landlock stops opening one.
+func (j *judgement) errors(p Probe, r try) []string {
+	predicted := j.model.Refusal(p.Real)
+	if p.Request != p.Real {
+		predicted = append(predicted, j.model.Refusal(p.Request)...)
+	}
+	if p.Kind == Fifo && p.Request.Kind == ir.WriteRequest && r.How == "open" && slices.Contains(predicted, "EROFS") {
+		predicted = append(predicted, "EACCES")
+	}
+	return predicted
 }
 
 func (j *judgement) fault(p Probe, r try, what string) {

@@ -14,7 +14,7 @@ type Mix struct {
 	Policies, Refused int // runs; policies that the machine's state refuses
 	Words             map[ir.RequestKind]map[Class]*Count
 	Uncounted         int // requests refused that the control is refused as well
-	Pipes             int // named pipes written that the policy lets be read
+	Pipes             int // named pipes written in read-only parts of writes
 }
 
 // Count is one cell: requests that the policy allows and that it denies, and of
@@ -117,7 +117,7 @@ func (m *Mix) Short(policies int) []string {
 func (m *Mix) String() string {
 	var b strings.Builder
 	all := m.sum(func(ir.RequestKind, Class) bool { return true })
-	fmt.Fprintf(&b, "%d policies (%d more refused before a start), %d requests: %d allowed (%d of them refused as declared tighter), %d denied; %d more prove nothing, refused outside as well; %d named pipes written below a read\n",
+	fmt.Fprintf(&b, "%d policies (%d more refused before a start), %d requests: %d allowed (%d of them refused as declared tighter), %d denied; %d more prove nothing, refused outside as well; %d named pipes written in a read-only part of a write\n",
 		m.Policies, m.Refused, all.all(), all.Allowed, all.Tighter, all.Denied, m.Uncounted, m.Pipes)
 	fmt.Fprintf(&b, "%-13s", "allowed/denied")
 	for _, class := range Classes() {
