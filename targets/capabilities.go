@@ -50,6 +50,7 @@ const (
 	macOSOnly   = "Linux has nothing of that name"
 	perProcess  = "each process has the limit to itself"
 	linuxMemory = "macOS has no memory file system"
+	ownMemory   = "a file system of its own: nothing is moved or linked between it and any other"
 )
 
 func exact(layer string) Answer         { return Answer{Exact, layer, ""} }
@@ -66,17 +67,19 @@ var table = []feature{
 	{ir.FeatureOnly, "only() of a path", exact(byMount), exact(bySeatbelt)},
 	{ir.FeatureOnlyCarveOut, "only() of a read inside a write", absent(byMount, "a mount carries all that lies below it"), exact(bySeatbelt)},
 	{ir.FeatureHeldDirectory, "moving or linking across a path that has a rule of its own",
-		tighter(byMount, "it is a mount of its own on Linux: moving it or linking across it fails"), exact(bySeatbelt)},
+		tighter(byMount, "it is a mount of its own on Linux: nothing can be moved or linked into it or out of it"), exact(bySeatbelt)},
 	{ir.FeatureProtectedCase, "names that differ from a protected one only by case",
 		exact(byMount), tighter(bySeatbelt, "names that differ from it only by case are protected as well, whether or not the volume tells them apart")},
 	{ir.FeatureProtectedNonASCII, "a protected name outside ASCII",
 		exact(byMount), absent(bySeatbelt, "the volume may know it under other spellings, which no pattern lists")},
 	{ir.FeatureRootLink, "a path below /tmp, /var or /etc",
 		exact(byMount), exactly(bySeatbelt, "the profile names /private/tmp, /private/var and /private/etc, where those links lead")},
+	{ir.FeatureDeviceTree, "the devices below a path",
+		tighter(byMount, "it is mounted without its devices on Linux: those that a write rule names are there, the others cannot be opened"), exact(bySeatbelt)},
 	{ir.FeatureExecute, "what may be executed", exact(byLandlock), exact(bySeatbelt)},
-	{ir.FeatureTmp, "private temporary files", exact(byMount), exactly(bySeatbelt, "a new directory, of no fixed size")},
+	{ir.FeatureTmp, "private temporary files", exactly(byMount, ownMemory), exactly(bySeatbelt, "a new directory, of no fixed size")},
 	{ir.FeatureDevices, "the minimal devices", exactly(byMount, "nothing else is in /dev"), exactly(bySeatbelt, "the ones that macOS has")},
-	{ir.FeatureShm, "shared memory at /dev/shm", exact(byMount), exactly(bySeatbelt, linuxMemory)},
+	{ir.FeatureShm, "shared memory at /dev/shm", exactly(byMount, ownMemory), exactly(bySeatbelt, linuxMemory)},
 	{ir.FeatureUnixNone, "no Unix-domain sockets", exact(bySeccomp), exact(bySeatbelt)},
 	{ir.FeatureUnixVisible, "Unix-domain sockets whose path is readable", exact(byMount), exact(bySeatbelt)},
 	{ir.FeatureEndpoint, "a network endpoint", absent(byProxy, needsProxy), absent(byProxy, needsProxy)},

@@ -14,11 +14,12 @@ const (
 	FeatureCarveOut          Feature = "filesystem.carve-out" // a read inside a write
 	FeatureOnly              Feature = "filesystem.only"      // one node, nothing below it
 	FeatureOnlyCarveOut      Feature = "filesystem.only-carve-out"
-	FeatureHeldDirectory     Feature = "filesystem.held-directory" // rename and link across a directory that is held inside a write
+	FeatureHeldDirectory     Feature = "filesystem.held-directory" // rename and link across a path that is held inside a write, or between two writes
 	FeatureProtectedCase     Feature = "filesystem.protected-case" // a protected name may exist under another case
 	FeatureProtectedNonASCII Feature = "filesystem.protected-non-ascii"
-	FeatureRootLink          Feature = "filesystem.root-link" // a path that is a link on that system
-	FeatureExecute           Feature = "filesystem.execute"   // not everything readable may be started
+	FeatureRootLink          Feature = "filesystem.root-link"   // a path that is a link on that system
+	FeatureDeviceTree        Feature = "filesystem.device-tree" // devices below a path of the host that has them
+	FeatureExecute           Feature = "filesystem.execute"     // not everything readable may be started
 	FeatureDevices           Feature = "system.devices"
 	FeatureShm               Feature = "system.shm"
 	FeatureTmp               Feature = "filesystem.tmp"
@@ -45,7 +46,7 @@ const (
 func Features() []Feature {
 	return []Feature{
 		FeatureRead, FeatureWrite, FeatureDeny, FeatureCarveOut, FeatureOnly, FeatureOnlyCarveOut, FeatureHeldDirectory,
-		FeatureProtectedCase, FeatureProtectedNonASCII, FeatureRootLink, FeatureExecute, FeatureTmp, FeatureDevices, FeatureShm,
+		FeatureProtectedCase, FeatureProtectedNonASCII, FeatureRootLink, FeatureDeviceTree, FeatureExecute, FeatureTmp, FeatureDevices, FeatureShm,
 		FeatureUnixNone, FeatureUnixVisible, FeatureEndpoint, FeatureEndpointProgram, FeatureLoopback, FeatureEnvironment,
 		FeatureTimeout, FeatureCPUTime, FeatureOpenFiles, FeatureFileSize, FeatureStdout, FeatureStderr,
 		FeatureServices, FeatureSysctls, FeatureIPC, FeatureIOKit, FeatureCommand,
@@ -65,12 +66,20 @@ func (p *Policy) Uses() []Use {
 	var out []Use
 	add := func(f Feature, o Origin, what string) { out = append(out, Use{f, o, what}) }
 	d := NewDecider(p)
+	outermost := d.outermostWrites(p.Files)
 	for i := range p.Files {
-		d.fileUses(&p.Files[i], add)
+		r := &p.Files[i]
+		d.fileUses(r, add)
+		if len(outermost) > 1 && slices.Contains(outermost, r) {
+			add(FeatureHeldDirectory, r.Origin, r.Path.String())
+		}
 	}
 	for i := range p.Execute {
 		r := &p.Execute[i]
 		add(FeatureExecute, r.Origin, r.Path.String())
+		if d.nodes[r.Path].file == nil && d.insideWrite(r.Path) {
+			add(FeatureHeldDirectory, r.Origin, r.Path.String())
+		}
 		if isRootLink(r.Path) {
 			add(FeatureRootLink, r.Origin, r.Path.String())
 		}
@@ -136,8 +145,11 @@ func (d *Decider) fileUses(r *FileRule, add func(Feature, Origin, string)) {
 	if r.Only {
 		add(FeatureOnly, r.Origin, what)
 	}
-	if around != nil && around.Level == Write {
+	if around != nil && around.Level == Write || r.Level == Write && d.insideWrite(r.Path) {
 		add(FeatureHeldDirectory, r.Origin, what)
+	}
+	if r.Level > Deny && !r.Only && (r.Path == Path{} || deviceDirectory.Covers(r.Path)) && (around == nil || around.Backing == HostFile) {
+		add(FeatureDeviceTree, r.Origin, what)
 	}
 	if protects {
 		add(FeatureProtectedCase, r.Origin, what)
@@ -149,6 +161,31 @@ func (d *Decider) fileUses(r *FileRule, add func(Feature, Origin, string)) {
 		add(FeatureRootLink, r.Origin, what)
 	}
 }
+
+// outermostWrites are the writes of the host's files inside no other write of their
+// root. From one to another everything could be moved and linked.
+func (d *Decider) outermostWrites(files []FileRule) []*FileRule {
+	var out []*FileRule
+	for i := range files {
+		if r := &files[i]; r.Level == Write && r.Backing == HostFile && !d.insideWrite(r.Path) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// insideWrite reports whether a write of p's own root lies above p.
+func (d *Decider) insideWrite(p Path) bool {
+	for r := d.around(p); r != nil; r = d.around(r.Path) {
+		if r.Level == Write {
+			return true
+		}
+	}
+	return false
+}
+
+// deviceDirectory is where every system keeps its devices.
+var deviceDirectory = MustPath("/dev")
 
 // around is the rule that would decide p if p had none of its own.
 func (d *Decider) around(p Path) *FileRule {

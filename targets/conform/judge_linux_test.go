@@ -27,7 +27,7 @@ func (x *trial) judge(got [][]try) {
 		x.t.Fatal(err)
 	}
 	bound = bound.Without(missing)
-	j := judgement{trial: x, means: ir.NewDecider(bound), names: NewNames(bound), model: x.model(f)}
+	j := judgement{trial: x, means: ir.NewDecider(bound), names: NewNames(bound), model: x.model(f), holds: x.uses(bound)}
 	for i, p := range x.probes {
 		j.probe(p, x.control[i], got[i])
 	}
@@ -62,6 +62,7 @@ type judgement struct {
 	means  *ir.Decider
 	names  *Names
 	model  *targets.Model
+	holds  bool // the policy uses held directories
 	faults []string
 }
 
@@ -154,10 +155,31 @@ func (j *judgement) refused(p Probe, a answers, r try) (tighter bool) {
 }
 
 // declared reports whether the target said that it denies more here: a rename or
-// link across a held directory.
+// link across a held directory, where the policy has one or binding it made one, or
+// between a memory file system and another.
 func (j *judgement) declared(p Probe, r try) bool {
-	answer := targets.Answers(ir.Bwrap, ir.FeatureHeldDirectory)
-	return answer.Capability == targets.Tighter && r.Errno == "EXDEV" && j.names.Across(p.Request)
+	if r.Errno != "EXDEV" || !j.names.Across(p.Request) {
+		return false
+	}
+	return j.holds || j.inMemory(p.Request.Path) != j.inMemory(p.Request.To)
+}
+
+// uses reports whether the policy uses what the target declares tighter. Beside
+// what it states, its slots and the trusted directory may lie in one of its writes.
+func (x *trial) uses(bound *ir.Policy) bool {
+	if targets.Answers(ir.Bwrap, ir.FeatureHeldDirectory).Capability != targets.Tighter {
+		return false
+	}
+	held := func(u ir.Use) bool { return u.Feature == ir.FeatureHeldDirectory }
+	return slices.ContainsFunc(x.policy.Uses(), held) || slices.ContainsFunc(bound.Uses(), held)
+}
+
+// inMemory is the memory file system that decides the bound path, nil for none.
+func (j *judgement) inMemory(p ir.Path) ir.Rule {
+	if rule, ok := j.means.Decide(ir.Request{Kind: ir.ReadRequest, Path: p}).Rule.(*ir.FileRule); ok && rule.Backing == ir.TmpFS {
+		return rule
+	}
+	return nil
 }
 
 // pipe reports whether a named pipe was opened for writing that lies in a read-only

@@ -204,7 +204,7 @@ func (out *Outcome) answer(p *ir.Policy, m model, q ir.Request, d ir.Decision) {
 	allow, layer := m.answers.Decide(q)
 	a := Answer{Target: m.target, Status: verdict(allow, out.Want), Allow: allow, Layer: layer}
 	if a.Status == Failed && d.Allow && !allow {
-		a.Why = "it is tighter than the policy; obspc compile says where, and a waive block accepts it"
+		a.Why = "it is tighter than the policy; obspc matrix says where, and a waive block accepts it"
 		if w, ok := waiver(p, m.target, q, d); ok {
 			a.Status, a.Why = Waived, fmt.Sprintf("%s is waived: %s", w.Feature, w.Reason)
 		}
