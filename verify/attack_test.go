@@ -189,9 +189,6 @@ func TestPinAttacks(t *testing.T) {
 		{"release of another product", func(p *release.Pins) { p.Product = "web" }, Pins, release.ManifestName, Untrusted},
 		{"another release pinned", func(p *release.Pins) { p.Sums = []release.Digest{digestOf(build(t, other))} }, Pins, release.SumsName, Untrusted},
 		{"nothing pinned", func(p *release.Pins) { p.Sums = nil }, Pins, release.SumsName, Untrusted},
-		{"only a key pinned", func(p *release.Pins) {
-			p.Sums, p.Keys = nil, []release.Key{{Type: release.ECDSAP256, SPKI: release.Sum(nil)}}
-		}, Pins, release.SumsName, Untrusted},
 		{"revoked release", func(p *release.Pins) { p.Revoked = []release.Digest{digestOf(files)} }, Pins, release.SumsName, Untrusted},
 		{"revoked artifact", func(p *release.Pins) {
 			p.Revoked = []release.Digest{release.Sum(at(files, "web/bwrap.json").Data)}

@@ -19,7 +19,9 @@ func (o *opening) pinsAnchor() string {
 }
 
 // pins: the release is of the pinned product, nothing in it is revoked, and its
-// SHA256SUMS is pinned, or every artifact of at least one policy is.
+// SHA256SUMS is pinned, or every artifact of at least one policy is. Pins that list
+// keys and no digest leave that to the signature, which they ask for; pins that
+// list both want both.
 func (o *opening) pins() {
 	p := o.trust.Pins
 	if p == nil {
@@ -43,7 +45,7 @@ func (o *opening) pins() {
 		})
 	}
 	o.checkRevoked(p)
-	if p.Pinned(release.Digest(o.report.Digest)) {
+	if p.Pinned(release.Digest(o.report.Digest)) || p.ByKey() {
 		return
 	}
 	o.checkArtifactPins(p)

@@ -12,6 +12,9 @@ import (
 type Trust struct {
 	// Pins, when not nil, must accept the release.
 	Pins *release.Pins
+	// Keys, when there are any, are those that may have signed the release, of the
+	// pins' keys if the pins list keys too.
+	Keys []release.Key
 	// Now is the time that expiry is measured against. It must be set.
 	Now time.Time
 	// StateDir, when not "", remembers for each product the highest serial that

@@ -36,7 +36,8 @@ const (
 
 // pipeline is every check in the order in which it runs and is reported. A row
 // without a function is filled by a Check that the caller adds, or was not asked
-// for.
+// for. Signature has both: a key's is checked here, a bundle's by a Check, and
+// each that is asked for must pass.
 var pipeline = []struct {
 	name string
 	run  func(*opening)
@@ -45,7 +46,7 @@ var pipeline = []struct {
 	{Structure, (*opening).structure, "exactly the files that release.json names, all of them plain"},
 	{Checksums, (*opening).checksums, "the bytes are those that SHA256SUMS and release.json state"},
 	{Pins, (*opening).pins, "the consumer accepts these bytes"},
-	{Signature, nil, "who released them"},
+	{Signature, (*opening).signature, "who released them"},
 	{SerialAndExpiry, (*opening).serialAndExpiry, "no rollback, no freeze"},
 	{Recompilation, nil, "the sources give these bytes"},
 	{Artifacts, (*opening).artifacts, "each artifact means what its policy means"},
@@ -69,6 +70,7 @@ type opening struct {
 	sums         release.Sums
 	attachments  map[string][]byte
 	contents     map[string]content // artifacts whose bytes passed structure and checksums
+	byKey        bool               // a key's signature was asked for
 	partial      map[string]bool    // policies whose artifacts are pinned, when the release as a whole is not
 }
 
@@ -132,10 +134,17 @@ func (o *opening) notOpened(err error) {
 func (o *opening) stage(name string, run func(*opening)) {
 	o.report.Checks = append(o.report.Checks, Result{Check: name})
 	o.result = &o.report.Checks[len(o.report.Checks)-1]
+	o.result.Outcome = NotAskedFor
 	if run != nil {
+		o.result.Outcome = NotReached
 		run(o)
-		return
 	}
+	o.runExtra(name)
+}
+
+// runExtra runs the caller's check of that name, if there is one. It may share its
+// row with a check made here: the row passes when both do.
+func (o *opening) runExtra(name string) {
 	var asked []Check
 	for _, c := range o.extra {
 		if c.Name() == name {
@@ -144,18 +153,25 @@ func (o *opening) stage(name string, run func(*opening)) {
 	}
 	switch {
 	case len(asked) == 0:
-		o.result.Outcome = NotAskedFor
-	case len(asked) > 1:
+		return
+	case len(asked) > 1 || slices.Contains(ours, name):
 		diag.Bug("verify.Open: two checks are named %s", name)
-	case o.manifest != nil && o.sumsData != nil:
-		failures, warnings := asked[0].Run(&Subject{o})
-		o.report.Warnings = append(o.report.Warnings, warnings...)
-		for _, f := range failures {
-			o.result.fail(f)
+	case o.manifest == nil || o.sumsData == nil:
+		if o.result.Outcome != Failed {
+			o.result.Outcome = NotReached
 		}
-		o.passUnlessFailed()
+		return
 	}
+	failures, warnings := asked[0].Run(&Subject{o})
+	o.report.Warnings = append(o.report.Warnings, warnings...)
+	for _, f := range failures {
+		o.result.fail(f)
+	}
+	o.passUnlessFailed()
 }
+
+// ours are the checks that no caller adds to.
+var ours = []string{Structure, Checksums, Pins, SerialAndExpiry, Artifacts}
 
 func (o *opening) fail(f Failure) { o.result.fail(f) }
 
@@ -199,8 +215,12 @@ func (o *opening) verdict() (*Verified, *Report) {
 func (o *opening) anchors() []string {
 	var vouching, others []string
 	for _, r := range o.report.Checks {
-		if r.Check == Pins && r.Outcome == Passed {
+		switch {
+		case r.Check == Pins && r.Outcome == Passed:
 			vouching = append(vouching, o.pinsAnchor())
+		case r.Check == Signature && r.Outcome == Passed && o.byKey:
+			vouching = append(vouching, Signature)
+			continue
 		}
 		i := slices.IndexFunc(o.extra, func(c Check) bool { return c.Name() == r.Check })
 		switch {

@@ -21,14 +21,19 @@ func pinCommand() *cli.Command {
 		ArgsUsage: "RELEASE",
 		Description: `Checks the release as verify does, writes or updates the pins file, which the
 consumer commits and reviews, and prints what is trusted from now on. It refuses
-a release without product and serial, and to lower a serial.
+a release without product and serial, and to lower a serial. With a key, releases
+are accepted for their signature and serial from then on, not one by one.
 
    obspc pin release
-   obspc pin release --pins deploy/obspc.pins`,
+   obspc pin release --pins deploy/obspc.pins
+   obspc pin release --key obspc.pub`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "pins", Value: release.PinsName, Usage: "the `FILE` to write or update"},
+			keyFlag("trust releases that this key signed, from now on: `FILE` in PEM; may be repeated"),
+			&cli.BoolFlag{Name: "exact", Usage: "with a key: accept this very release alone all the same"},
 			&cli.BoolFlag{Name: "no-expiry", Usage: "accept releases that never expire"},
 			&cli.BoolFlag{Name: "unsafe-lower-serial", Usage: "skip the rollback check: accept an older release than the one pinned"},
+			&cli.StringSliceFlag{Name: "unsafe-drop-key", Usage: "no longer trust the key with this `SHA256`; may be repeated"},
 		},
 		Action: pin,
 	}
@@ -51,7 +56,10 @@ func pin(c *cli.Context) error {
 	if manifest == nil {
 		return notPinned(c, path, report)
 	}
-	options := release.PinOptions{NoExpiry: c.Bool("no-expiry"), UnsafeLowerSerial: c.Bool("unsafe-lower-serial")}
+	options, err := pinOptions(c)
+	if err != nil {
+		return err
+	}
 	after, trusts, err := release.Update(before, manifest, release.Digest(report.Digest), options)
 	if err != nil {
 		return &exitError{exitNo, err}
@@ -69,6 +77,20 @@ func pin(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "%s: commit it where the release is used\n", file)
 	return nil
+}
+
+// pinOptions reads what the call says beyond the release.
+func pinOptions(c *cli.Context) (o release.PinOptions, err error) {
+	o = release.PinOptions{NoExpiry: c.Bool("no-expiry"), UnsafeLowerSerial: c.Bool("unsafe-lower-serial"), Exact: c.Bool("exact")}
+	for _, word := range c.StringSlice("unsafe-drop-key") {
+		id, err := release.ParseDigest(word)
+		if err != nil {
+			return o, wrongCall("--unsafe-drop-key %q: %w; obspc pin prints the digest of each key", word, err)
+		}
+		o.UnsafeDropKeys = append(o.UnsafeDropKeys, id)
+	}
+	o.Keys, err = readKeys(c)
+	return o, err
 }
 
 // notPinned shows why, and ends the command.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -22,9 +23,11 @@ nothing that its policy denies. All failures are shown at once. A verdict names
 what it rests on; with nothing asked for the answer is no.
 
    obspc verify release --pins obspc.pins
+   obspc verify release --key obspc.pub
    obspc verify release --pins obspc.pins --state /var/lib/obspc --format json`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "pins", Usage: "what this consumer accepts: `FILE` made by obspc pin"},
+			keyFlag("this key signed it: `FILE` in PEM; may be repeated: one of them"),
 			&cli.StringFlag{Name: "state", Usage: "remember the highest serial in `DIR`; without it nothing is written"},
 			&cli.StringFlag{Name: "at", Usage: "judge expiry at `TIME` (RFC 3339) instead of now"},
 			formatFlag(),
@@ -53,6 +56,9 @@ func verifyRelease(c *cli.Context) error {
 			return err
 		}
 	}
+	if trust.Keys, err = readKeys(c); err != nil {
+		return err
+	}
 	if _, err := os.Stat(path); err != nil {
 		return wrongCall("%v", cleanPathError(err))
 	}
@@ -69,13 +75,50 @@ func verifyRelease(c *cli.Context) error {
 }
 
 func readPins(file string) (*release.Pins, error) {
-	text, err := os.ReadFile(file)
+	text, err := readSmall(file, release.MaxPins)
 	if err != nil {
-		return nil, wrongCall("%w", cleanPathError(err))
+		return nil, err
 	}
 	pins, err := release.ParsePins(text)
 	if err != nil {
 		return nil, wrongCall("%s: %w", file, err)
 	}
 	return pins, nil
+}
+
+func keyFlag(usage string) cli.Flag { return &cli.StringSliceFlag{Name: "key", Usage: usage} }
+
+// readKeys reads the public keys that --key names.
+func readKeys(c *cli.Context) ([]release.Key, error) {
+	var keys []release.Key
+	for _, file := range c.StringSlice("key") {
+		text, err := readSmall(file, release.MaxKeyFile)
+		if err != nil {
+			return nil, err
+		}
+		key, err := release.ParseKey(text)
+		if err != nil {
+			return nil, wrongCall("%s: %w", file, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// readSmall reads a file of at most limit bytes; a device or a pipe without end
+// is not read to its end.
+func readSmall(file string, limit int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, wrongCall("%w", cleanPathError(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	switch {
+	case err != nil:
+		return nil, wrongCall("%w", cleanPathError(err))
+	case int64(len(text)) > limit:
+		return nil, wrongCall("%s has more than %d bytes", file, limit)
+	}
+	return text, nil
 }

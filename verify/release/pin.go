@@ -13,6 +13,14 @@ type PinOptions struct {
 	// UnsafeLowerSerial skips the rollback check: the lowest accepted serial may
 	// fall, and a serial may be pinned with another digest than before.
 	UnsafeLowerSerial bool
+	// Keys are trusted to sign from now on, beside those of the pins. Where they are
+	// the first, releases are accepted for their signature and no longer one by one,
+	// unless Exact is set.
+	Keys []Key
+	// Exact pins the release's digest as well as keys: both must hold.
+	Exact bool
+	// UnsafeDropKeys are the IDs of keys that are no longer trusted.
+	UnsafeDropKeys []Digest
 }
 
 // pinsHeader stands at the top of a new pins file.
@@ -22,7 +30,8 @@ var pinsHeader = []string{
 }
 
 // Update pins the release with manifest m and the digest sums of its SHA256SUMS:
-// it, and nothing before it, is accepted afterwards. p is nil for a first pin and
+// nothing before it is accepted afterwards, and nothing else either unless the pins
+// are by key. p is nil for a first pin and
 // is never changed. The lines say what the caller is about to trust, and what no
 // longer.
 func Update(p *Pins, m *Manifest, sums Digest, o PinOptions) (*Pins, []string, error) {
@@ -38,8 +47,35 @@ func Update(p *Pins, m *Manifest, sums Digest, o PinOptions) (*Pins, []string, e
 	}
 	q := p.clone()
 	q.Serial, q.NoExpiry = m.Serial, p.NoExpiry || o.NoExpiry
-	q.Sums, q.Artifacts = []Digest{sums}, nil
+	if err := q.replaceKeys(o); err != nil {
+		return nil, nil, err
+	}
+	q.Sums, q.Artifacts = nil, nil
+	byKey := len(q.Keys) > 0 && (p.ByKey() || len(p.Keys) == 0)
+	if o.Exact || !byKey {
+		q.Sums = []Digest{sums}
+	}
 	return q, q.describe(p, m, first), nil
+}
+
+// replaceKeys drops and adds the keys that o names.
+func (p *Pins) replaceKeys(o PinOptions) error {
+	for _, id := range o.UnsafeDropKeys {
+		i := slices.IndexFunc(p.Keys, func(k Key) bool { return k.ID() == id })
+		if i < 0 {
+			return fmt.Errorf("the pins trust no key %s that could be dropped", id)
+		}
+		p.Keys = slices.Delete(p.Keys, i, i+1)
+	}
+	for _, k := range o.Keys {
+		if p.IsRevoked(k.ID()) {
+			return fmt.Errorf("the key %s is revoked by the pins", k.ID())
+		}
+		if !slices.Contains(p.Keys, k) {
+			p.Keys = append(p.Keys, k)
+		}
+	}
+	return nil
 }
 
 // admits reports why the release may not be pinned after p.
@@ -68,9 +104,22 @@ func (p *Pins) admits(m *Manifest, sums Digest, o PinOptions) error {
 
 // describe tells the difference between old and q for people.
 func (q *Pins) describe(old *Pins, m *Manifest, first bool) []string {
-	out := []string{fmt.Sprintf("trusts product %s, serial %d, SHA256SUMS %s", q.Product, q.Serial, q.Sums[0])}
+	out := []string{fmt.Sprintf("trusts product %s, serial %d", q.Product, q.Serial)}
+	if len(q.Sums) > 0 {
+		out[0] += ", SHA256SUMS " + string(q.Sums[0])
+	} else {
+		out[0] += " and higher, if signed by a key below"
+	}
 	if !first {
 		out[0] += fmt.Sprintf(" (lowest serial was %d)", old.Serial)
+	}
+	for _, k := range q.Keys {
+		out = append(out, fmt.Sprintf("trusts key %s %s", k.Type, k.ID()))
+	}
+	for _, k := range old.Keys {
+		if !slices.Contains(q.Keys, k) {
+			out = append(out, fmt.Sprintf("no longer trusts key %s %s", k.Type, k.ID()))
+		}
 	}
 	for _, policy := range m.Policies() {
 		out = append(out, fmt.Sprintf("trusts policy %s", policy))
@@ -88,7 +137,7 @@ func (q *Pins) describe(old *Pins, m *Manifest, first bool) []string {
 	}
 	for _, d := range old.Sums {
 		if !slices.Contains(q.Sums, d) {
-			out = append(out, "no longer trusts SHA256SUMS "+string(d))
+			out = append(out, "no longer trusts SHA256SUMS "+string(d)+" by itself")
 		}
 	}
 	for _, a := range old.Artifacts {

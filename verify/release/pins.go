@@ -23,8 +23,8 @@ type Pins struct {
 	Product   string
 	Serial    int64    // lowest serial accepted
 	NoExpiry  bool     // releases that never expire are accepted
-	Keys      []Key    // signers that are trusted
-	Sums      []Digest // digests of a SHA256SUMS: whole releases
+	Keys      []Key    // one of them must have signed the release; empty: nobody need
+	Sums      []Digest // digests of a SHA256SUMS: whole releases; with Keys they may be absent
 	Artifacts Sums     // digests of single artifacts, by POLICY/FILE
 	Revoked   []Digest // digests of a SHA256SUMS, an artifact or a key that is never accepted again
 
@@ -33,25 +33,13 @@ type Pins struct {
 	comments map[string][]string
 }
 
-// Key is a public key that is trusted to sign: its type, which is never taken
-// from a signature, and the SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
-type Key struct {
-	Type KeyType
-	SPKI Digest
-}
-
-// KeyType is a kind of key together with its curve.
-type KeyType string
-
-// The key types a pin may name.
-const (
-	ECDSAP256 KeyType = "ecdsa-p256"
-	Ed25519   KeyType = "ed25519"
-)
-
 // Pinned reports whether the whole release with that digest of SHA256SUMS is
 // accepted.
 func (p *Pins) Pinned(sums Digest) bool { return slices.Contains(p.Sums, sums) }
+
+// ByKey reports whether a release is accepted for its signature alone: keys are
+// listed, and no digest is.
+func (p *Pins) ByKey() bool { return len(p.Keys) > 0 && len(p.Sums) == 0 && len(p.Artifacts) == 0 }
 
 // IsRevoked reports whether d is never accepted again.
 func (p *Pins) IsRevoked(d Digest) bool { return slices.Contains(p.Revoked, d) }
@@ -93,7 +81,7 @@ func (p *Pins) Format() []byte {
 
 func (p *Pins) keyLines() (out []string) {
 	for _, k := range p.Keys {
-		out = append(out, fmt.Sprintf("key %s %s", k.Type, k.SPKI))
+		out = append(out, fmt.Sprintf("key %s %s", k.Type, k.Base64()))
 	}
 	return out
 }
@@ -155,7 +143,7 @@ func ParsePins(data []byte) (*Pins, error) {
 	}
 	p := r.pins
 	slices.SortFunc(p.Keys, func(a, b Key) int {
-		return strings.Compare(string(a.Type)+string(a.SPKI), string(b.Type)+string(b.SPKI))
+		return strings.Compare(string(a.Type)+a.DER, string(b.Type)+b.DER)
 	})
 	slices.Sort(p.Sums)
 	slices.SortFunc(p.Artifacts, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -266,7 +254,7 @@ func init() {
 		"product":    {"product NAME", 1, false, readProduct},
 		"serial":     {"serial NUMBER", 1, false, readSerial},
 		"expiry":     {"expiry required|none", 1, false, readExpiry},
-		"key":        {"key TYPE SHA256", 2, true, readKey},
+		"key":        {"key TYPE BASE64", 2, true, readKey},
 		"sha256sums": {"sha256sums SHA256", 1, true, readSums},
 		"artifact":   {"artifact POLICY/FILE SHA256", 2, true, readArtifact},
 		"revoked":    {"revoked SHA256", 1, true, readRevoked},
@@ -306,9 +294,15 @@ func readKey(r *pinsReader, w []string) string {
 	if t := KeyType(w[0]); t != ECDSAP256 && t != Ed25519 {
 		return fmt.Sprintf("key type is %q, want %s or %s", w[0], ECDSAP256, Ed25519)
 	}
-	d, err := ParseDigest(w[1])
-	r.pins.Keys = append(r.pins.Keys, Key{KeyType(w[0]), d})
-	return message(err)
+	k, err := parseKey(w[0], w[1])
+	if err != nil {
+		return err.Error()
+	}
+	r.pins.Keys = append(r.pins.Keys, k)
+	if at := r.seen["revoked "+string(k.ID())]; at > 0 {
+		return fmt.Sprintf("key is revoked in line %d", at)
+	}
+	return ""
 }
 
 func readSums(r *pinsReader, w []string) string {
@@ -340,6 +334,9 @@ func readRevoked(r *pinsReader, w []string) string {
 	r.pins.Revoked = append(r.pins.Revoked, d)
 	if at := r.seen["sha256sums "+w[0]]; at > 0 {
 		return fmt.Sprintf("digest is pinned in line %d", at)
+	}
+	if slices.ContainsFunc(r.pins.Keys, func(k Key) bool { return k.ID() == d }) {
+		return "the key of that digest is pinned above"
 	}
 	return message(err)
 }

@@ -1,11 +1,40 @@
 package release
 
 import (
+	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 )
+
+// testKey is some point of P-256.
+const testKey = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE+LH7JQwSg6LcicACBEXGC/kAGwD4dtnF64sNYnDxtGqUogpd11u7AJEnWmgAG1DuIR3JAX4EjhDFe4o+LyPdiQ=="
+
+// otherKey is one of Ed25519.
+const otherKey = "MCowBQYDK2VwAyEAn/DZgxwp22p/+rDKtURKBjB3zDwv4CWd2K/ugRHo2EU="
+
+// testKeyID is the SHA-256 of testKey's DER.
+func testKeyID() string {
+	der, err := base64.StdEncoding.DecodeString(testKey)
+	if err != nil {
+		panic(err)
+	}
+	return string(Sum(der))
+}
+
+func mustKey(t testing.TB, text string) Key {
+	t.Helper()
+	der, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := NewKey(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
 
 const goodPins = `# reviewed by the platform team
 format 1
@@ -14,7 +43,7 @@ product payments
 # raised with every release
 serial 12
 expiry required
-key ecdsa-p256 ` + hexA + `
+key ecdsa-p256 ` + testKey + `
 sha256sums ` + hexB + `
 artifact web/bwrap.json ` + hexA + `
 
@@ -89,7 +118,15 @@ func TestParsePinsRefuses(t *testing.T) {
 		{"artifact twice", head + "artifact a/b " + hexA + "\nartifact a/b " + hexB + "\n", 6, "duplicate"},
 		{"artifact outside", head + "artifact ../b " + hexA + "\n", 5, "unsafe name"},
 		{"artifact of no policy", head + "artifact b " + hexA + "\n", 5, "no policy's folder"},
-		{"key type", head + "key rsa " + hexA + "\n", 5, "key type"},
+		{"key type", head + "key rsa " + testKey + "\n", 5, "key type"},
+		{"key by its digest", head + "key ecdsa-p256 " + hexA + "\n", 5, "no public key"},
+		{"key of another type", head + "key ed25519 " + testKey + "\n", 5, "the line says ed25519"},
+		{"key on another curve", head + "key ecdsa-p256 MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEg5z3SnLnPyze/aZR8c2RwykAaIeE02C2BVa1WnoNVeicFltxlmubrou2D5GRHhziSV+09Xg2/AM9W82jhffSXS3XndI6sc6kFNOAyPT4mmyEO4hhU6prFxlwC3RABONz\n", 5, "P-384"},
+		{"key in other base64", head + "key ecdsa-p256 " + strings.TrimRight(testKey, "=") + "\n", 5, "base64"},
+		{"key cut", head + "key ecdsa-p256 " + testKey[:40] + "\n", 5, "no public key"},
+		{"key twice", head + "key ecdsa-p256 " + testKey + "\nkey ecdsa-p256 " + testKey + "\n", 6, "second time"},
+		{"key pinned and revoked", head + "key ecdsa-p256 " + testKey + "\nrevoked " + testKeyID() + "\n", 6, "pinned above"},
+		{"key revoked and pinned", head + "revoked " + testKeyID() + "\nkey ecdsa-p256 " + testKey + "\n", 6, "revoked in line 5"},
 		{"hidden text", head + "# \u202esmuggled\n", 5, "does not print"},
 		{"comment after a statement", head + "sha256sums " + hexA + " # x\n", 5, "want"},
 		{"invalid UTF-8", head + "# \xff\n", 5, "UTF-8"},
@@ -146,15 +183,15 @@ func TestUpdateRefuses(t *testing.T) {
 		pins func(*Pins)
 		with func(*Manifest)
 		want string
-		twin PinOptions // accepted with these; the zero value: never accepted
+		twin *PinOptions // accepted with these; nil: never accepted
 	}{
-		{"local", nil, func(m *Manifest) { m.Product, m.Serial = LocalProduct, 0 }, "--product", PinOptions{}},
-		{"other product", nil, func(m *Manifest) { m.Product = "web" }, "of product", PinOptions{}},
-		{"lower serial", nil, func(m *Manifest) { m.Serial = 12 }, "rollback", PinOptions{UnsafeLowerSerial: true}},
-		{"same serial, other digest", nil, func(m *Manifest) {}, "another digest", PinOptions{UnsafeLowerSerial: true}},
-		{"no expiry", nil, func(m *Manifest) { m.Serial, m.Expires = 14, time.Time{} }, "--no-expiry", PinOptions{NoExpiry: true}},
-		{"revoked", func(p *Pins) { p.Revoked = []Digest{hexB} }, func(m *Manifest) { m.Serial = 14 }, "revoked", PinOptions{}},
-		{"revoked artifact", func(p *Pins) { p.Revoked = []Digest{Sum(nil)} }, func(m *Manifest) { m.Serial = 14 }, "revoked", PinOptions{}},
+		{"local", nil, func(m *Manifest) { m.Product, m.Serial = LocalProduct, 0 }, "--product", nil},
+		{"other product", nil, func(m *Manifest) { m.Product = "web" }, "of product", nil},
+		{"lower serial", nil, func(m *Manifest) { m.Serial = 12 }, "rollback", &PinOptions{UnsafeLowerSerial: true}},
+		{"same serial, other digest", nil, func(m *Manifest) {}, "another digest", &PinOptions{UnsafeLowerSerial: true}},
+		{"no expiry", nil, func(m *Manifest) { m.Serial, m.Expires = 14, time.Time{} }, "--no-expiry", &PinOptions{NoExpiry: true}},
+		{"revoked", func(p *Pins) { p.Revoked = []Digest{hexB} }, func(m *Manifest) { m.Serial = 14 }, "revoked", nil},
+		{"revoked artifact", func(p *Pins) { p.Revoked = []Digest{Sum(nil)} }, func(m *Manifest) { m.Serial = 14 }, "revoked", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, m := pins(), sampleManifest()
@@ -166,13 +203,60 @@ func TestUpdateRefuses(t *testing.T) {
 				t.Errorf("Update = %v, want an error with %q", err, tt.want)
 			}
 			all := PinOptions{NoExpiry: true, UnsafeLowerSerial: true}
-			if tt.twin != (PinOptions{}) {
-				all = tt.twin
+			if tt.twin != nil {
+				all = *tt.twin
 			}
-			if _, _, err := Update(p, m, hexB, all); (err == nil) != (tt.twin != PinOptions{}) {
+			if _, _, err := Update(p, m, hexB, all); (err == nil) != (tt.twin != nil) {
 				t.Errorf("Update with %+v = %v", all, err)
 			}
 		})
+	}
+}
+
+// Keys: the first one turns pins of single releases into pins by key; they stay so
+// until told otherwise; a key leaves only by name.
+func TestUpdateKeys(t *testing.T) {
+	ours, theirs := mustKey(t, testKey), mustKey(t, otherKey)
+	at := func(serial int64) *Manifest {
+		m := sampleManifest()
+		m.Serial = serial
+		return m
+	}
+	byKey, said, err := Update(nil, at(13), hexA, PinOptions{Keys: []Key{ours}})
+	if err != nil || !byKey.ByKey() || byKey.Serial != 13 || !strings.Contains(strings.Join(said, "\n"), "trusts key ecdsa-p256 "+testKeyID()) {
+		t.Fatalf("pins by key = %+v, %q, %v", byKey, said, err)
+	}
+	if again, err := ParsePins(byKey.Format()); err != nil || again.Keys[0] != ours {
+		t.Errorf("the key is not read back: %v", err)
+	}
+	next, _, err := Update(byKey, at(14), hexB, PinOptions{})
+	if err != nil || !next.ByKey() || next.Serial != 14 {
+		t.Errorf("the next pin = %+v, %v", next, err)
+	}
+	exact, _, err := Update(byKey, at(14), hexB, PinOptions{Exact: true})
+	if err != nil || exact.ByKey() || !exact.Pinned(hexB) || len(exact.Keys) != 1 {
+		t.Errorf("the exact pin = %+v, %v", exact, err)
+	}
+	if next, _, err = Update(exact, at(15), hexA, PinOptions{}); err != nil || next.ByKey() || !next.Pinned(hexA) || next.Pinned(hexB) {
+		t.Errorf("after an exact pin = %+v, %v", next, err)
+	}
+	byDigest, _, _ := Update(nil, at(13), hexA, PinOptions{})
+	if next, said, err = Update(byDigest, at(14), hexB, PinOptions{Keys: []Key{ours}}); err != nil || !next.ByKey() || !strings.Contains(strings.Join(said, "\n"), "no longer trusts SHA256SUMS "+hexA) {
+		t.Errorf("a first key = %+v, %q, %v", next, said, err)
+	}
+	rotated, said, err := Update(byKey, at(14), hexB, PinOptions{Keys: []Key{theirs}, UnsafeDropKeys: []Digest{ours.ID()}})
+	if err != nil || len(rotated.Keys) != 1 || rotated.Keys[0] != theirs || !strings.Contains(strings.Join(said, "\n"), "no longer trusts key ecdsa-p256") {
+		t.Errorf("rotated = %+v, %q, %v", rotated, said, err)
+	}
+	if len(byKey.Keys) != 1 || byKey.Keys[0] != ours {
+		t.Errorf("Update changed the pins it was given: %+v", byKey)
+	}
+	if _, _, err := Update(byKey, at(14), hexB, PinOptions{UnsafeDropKeys: []Digest{theirs.ID()}}); err == nil {
+		t.Error("a key that is not there was dropped")
+	}
+	byKey.Revoked = []Digest{theirs.ID()}
+	if _, _, err := Update(byKey, at(14), hexB, PinOptions{Keys: []Key{theirs}}); err == nil || !strings.Contains(err.Error(), "revoked") {
+		t.Errorf("a revoked key was pinned: %v", err)
 	}
 }
 
