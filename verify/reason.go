@@ -23,8 +23,12 @@ const (
 	Untrusted   Reason = "untrusted"          // no pin or key accepts it, or it is revoked
 	Stale       Reason = "stale"              // rolled back, expired, without expiry, from the future
 	Unproven    Reason = "unproven"           // an artifact does not mean what its policy means
+	Differs     Reason = "differs"            // not what the sources or the golden files give
+	Violation   Reason = "violation"          // a house rule forbids it
 	Unsupported Reason = "unsupported-format" // of a generation that this version does not read
 	Unreadable  Reason = "unreadable"         // the system did not let it be read or written
+
+	OtherCompiler Reason = "other-compiler" // compiled by a version whose bytes may differ from this one's
 )
 
 // Failure is one reason why a release is not verified. Wanted and Found are ""

@@ -90,7 +90,7 @@ const (
 )
 
 // ExitCode is 0 when the release is verified, 2 when there is nothing where it
-// should be, 3 when the only obstacles are this version's or this machine's (a
+// should be or another version of obspc must be asked, 3 when the only obstacles are this version's or this machine's (a
 // format of another generation, a file that cannot be read), 1 otherwise.
 func (r *Report) ExitCode() int {
 	switch {
@@ -100,6 +100,9 @@ func (r *Report) ExitCode() int {
 		return exitCall
 	}
 	failures := r.Failures()
+	if slices.ContainsFunc(failures, func(f Failure) bool { return f.Reason == OtherCompiler }) {
+		return exitCall
+	}
 	ours := func(f Failure) bool { return f.Reason != Unsupported && f.Reason != Unreadable }
 	if len(failures) == 0 || slices.ContainsFunc(failures, ours) {
 		return exitNo
@@ -108,7 +111,7 @@ func (r *Report) ExitCode() int {
 }
 
 // nothingAskedFor is the verdict on a sound release that nobody vouched for.
-const nothingAskedFor = "unverified: nothing was asked for; use --pins obspc.pins (make it with obspc pin)"
+const nothingAskedFor = "unverified: nothing was asked for; in the repository of the sources use --source PATH, elsewhere --pins obspc.pins (make it with obspc pin)"
 
 // Verdict is the answer on one line, with the first failure.
 func (r *Report) Verdict() string {

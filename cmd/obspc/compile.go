@@ -151,13 +151,8 @@ func (conf *configuration) build(in release.Input) ([]release.File, error) {
 	if conf.diags.HasErrors() {
 		return nil, nil
 	}
-	in.Sources = map[string]release.Digest{}
-	for _, sources := range []map[string][]byte{conf.config.Sources, conf.library} {
-		for name, text := range sources {
-			in.Sources[name] = release.Sum(text)
-		}
-	}
-	in.Variables = conf.config.Variables
+	in.Sources = conf.sourceDigests()
+	in.Variables = conf.vars
 	for _, r := range conf.results {
 		artifacts, err := targets.Compile(r.Policy)
 		if err != nil {
@@ -175,6 +170,18 @@ func (conf *configuration) build(in release.Input) ([]release.File, error) {
 		return nil, &exitError{exitInput, err}
 	}
 	return files, nil
+}
+
+// sourceDigests are the digests of all texts that the policies were compiled from,
+// those of embedded templates included.
+func (conf *configuration) sourceDigests() map[string]release.Digest {
+	digests := map[string]release.Digest{}
+	for _, sources := range []map[string][]byte{conf.config.Sources, conf.library} {
+		for name, text := range sources {
+			digests[name] = release.Sum(text)
+		}
+	}
+	return digests
 }
 
 // stated is where the statement stands that a failed validation is about; "" when

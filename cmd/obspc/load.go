@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -27,6 +28,7 @@ type configuration struct {
 	config  *lang.Config
 	results []compiler.Result
 	diags   diag.List
+	vars    map[string]string // values of variables, as given
 	library map[string][]byte // sources of embedded templates, for rendering
 	tests   lang.Sources      // test files, by the names they are opened by
 }
@@ -74,7 +76,7 @@ func load(c *cli.Context, path string) (*configuration, error) {
 // compile parses the sources and compiles what they say.
 func (conf *configuration) compile(sources lang.Sources, o lang.Options) {
 	config, diags := lang.Parse(sources, o)
-	conf.config = config
+	conf.config, conf.vars = config, o.Vars
 	conf.diags.Add(diags...)
 	results, diags := compiler.Compile(config, compiler.Options{Library: conf.template, LibraryNames: policies.Names()})
 	conf.results = results
@@ -215,8 +217,11 @@ func (conf *configuration) texts() map[string][]byte {
 
 // colour reports whether standard error is a terminal that wants colour
 // (no-color.org).
-func colour(c *cli.Context) bool {
-	f, ok := c.App.ErrWriter.(*os.File)
+func colour(c *cli.Context) bool { return terminal(c.App.ErrWriter) }
+
+// terminal reports whether w is a terminal that wants colour.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))
 }
 

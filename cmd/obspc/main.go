@@ -132,7 +132,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 // (flagsFirst), because cli answers with the whole help text on standard output.
 func commands() []*cli.Command {
 	return []*cli.Command{
-		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(), lintCommand(), versionCommand(),
+		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(), goldenCommand(), lintCommand(), versionCommand(),
 	}
 }
 
@@ -145,6 +145,7 @@ enforces, and only what was verified runs:
    obspc test .                               do the policies do what their tests say
    obspc matrix .                             which layer enforces which rule
    obspc diff old/ new/                       what changed in meaning
+   obspc golden . --dir golden                what changed in the files that reviewers have seen
    obspc compile . -o release                 make the artifacts
    obspc verify release --pins obspc.pins     may they be used
    obspc exec -- make test                    run a command under the policy, here and now

@@ -24,8 +24,11 @@ what it rests on; with nothing asked for the answer is no.
 
    obspc verify release --pins obspc.pins
    obspc verify release --key obspc.pub
+   obspc verify release --source . --golden golden
    obspc verify release --pins obspc.pins --state /var/lib/obspc --format json`,
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "source", Usage: "these policies give exactly this release: `PATH` of a directory or file that you vouch for"},
+			&cli.StringFlag{Name: "golden", Usage: "reviewers have seen these artifacts: `DIR` of committed golden files"},
 			&cli.StringFlag{Name: "pins", Usage: "what this consumer accepts: `FILE` made by obspc pin"},
 			keyFlag("this key signed it: `FILE` in PEM; may be repeated: one of them"),
 			&cli.StringFlag{Name: "state", Usage: "remember the highest serial in `DIR`; without it nothing is written"},
@@ -62,11 +65,26 @@ func verifyRelease(c *cli.Context) error {
 	if _, err := os.Stat(path); err != nil {
 		return wrongCall("%v", cleanPathError(err))
 	}
-	verified, report := verify.Open(verify.Dir(path), trust)
+	var checks []verify.Check
+	recompiled := &recompilation{path: c.String("source")}
+	if recompiled.path != "" {
+		checks = append(checks, recompiled)
+	}
+	seen := &goldenCheck{dir: c.String("golden"), source: recompiled.path}
+	if seen.dir != "" {
+		checks = append(checks, seen)
+	}
+	verified, report := verify.Open(verify.Dir(path), trust, checks...)
 	if asJSON {
 		fmt.Fprintf(c.App.Writer, "%s\n", report.JSON())
 	} else {
+		if seen.report != nil && len(seen.report.States) > 0 {
+			fmt.Fprintf(c.App.Writer, "%s\n", coloured(c, seen.report.Text()))
+		}
 		fmt.Fprint(c.App.Writer, report)
+	}
+	if err := recompiled.shown(func(conf *configuration) error { return conf.report(c, false) }); err != nil {
+		return err
 	}
 	if verified == nil {
 		return &exitError{Code: report.ExitCode()}
