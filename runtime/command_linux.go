@@ -76,7 +76,7 @@ func (r *execution) environment(plan *run.Plan) *Refusal {
 	if err != nil {
 		return refuse(Input, "", "%v", err)
 	}
-	r.command.env = append(stated, added...)
+	r.command.env = r.terminalKind(append(stated, added...))
 	r.evidence.environment(r.command.env)
 	return nil
 }

@@ -72,6 +72,7 @@ type Evidence struct {
 	Finished   string          `json:"finished"`
 	DurationMS int64           `json:"duration_ms"`
 	Signal     int             `json:"signal,omitempty"`
+	Terminal   bool            `json:"tty,omitempty"` // stdout is what it wrote to its terminal, stderr included
 	Stdout     *StreamEvidence `json:"stdout,omitempty"`
 	Stderr     *StreamEvidence `json:"stderr,omitempty"`
 	Result     *ResultEvidence `json:"result,omitempty"`

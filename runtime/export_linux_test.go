@@ -3,6 +3,8 @@ package runtime
 import (
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/verify"
 )
@@ -48,3 +50,33 @@ const (
 	StatusFD  = statusFD
 	SeccompFD = seccompFD
 )
+
+// KindOf is the TERM that a terminal passes on.
+func KindOf(t *Terminal) string { return t.kind }
+
+// Enter makes a terminal raw.
+func Enter(t *Terminal) error { return t.enter() }
+
+// Guarded calls do as goroutines that serve a terminal are called.
+func Guarded(t *Terminal, do func()) { t.guarded(do)() }
+
+// CheckMaster is checkMaster.
+func CheckMaster(fd int) error { return checkMaster(fd) }
+
+// FirstWord is what is made of text and descriptors that a first process sends.
+func FirstWord(terminal bool, text []byte, fds []int) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(pair[0])
+	if len(text) > 0 {
+		err = unix.Sendmsg(pair[1], text, unix.UnixRights(fds...), nil, 0)
+	}
+	unix.Close(pair[1])
+	if err != nil {
+		return err
+	}
+	s := &sandbox{socket: pair[0], terminal: terminal}
+	return s.firstWord()
+}

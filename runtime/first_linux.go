@@ -31,7 +31,8 @@ type instructions struct {
 	Mounts    []wantedMount `json:"mounts"`
 	Nodes     []wantedNode  `json:"nodes"`
 	Command   identity      `json:"command"`
-	ByFile    bool          `json:"by_file"` // start the opened file itself, not the path
+	ByFile    bool          `json:"by_file"`  // start the opened file itself, not the path
+	Terminal  bool          `json:"terminal"` // the command gets one, whose master comes with the ready byte
 }
 
 // rlimit is one resource limit (setrlimit(2)), soft and hard.
@@ -74,7 +75,8 @@ func identityOf(stat *unix.Stat_t) identity {
 }
 
 // What the first process says: one byte when all is set up and it waits for the
-// go byte, or a fault byte and a fault as JSON.
+// go byte, with a descriptor where a terminal was asked for; or a fault byte and a
+// fault as JSON.
 const (
 	readyByte = 'r'
 	goByte    = 'g'
@@ -130,15 +132,25 @@ func (e *execError) Unwrap() error { return e.err }
 // becomeCommand returns only if it fails; released is true once the go byte has
 // come.
 func becomeCommand(socket int) (released bool, err error) {
+	terminal := noPTY
 	do, err := receive(socketReader(socket))
 	if err == nil {
 		err = prepare(do)
+	}
+	if err == nil && do.Terminal {
+		terminal, err = openPTY()
+	}
+	if err == nil {
+		err = terminal.sendReady(socket)
 	}
 	if err == nil {
 		err = waitForGo(socket)
 	}
 	if err != nil {
 		return false, err
+	}
+	if err := terminal.control(); err != nil {
+		return true, err
 	}
 	return true, start(do)
 }
@@ -294,12 +306,9 @@ func checkMounts(do *instructions) error {
 	return nil
 }
 
-// waitForGo says that all is set up and waits for the byte that starts the
-// command. End of file: whoever wanted the command is gone.
+// waitForGo waits for the byte that starts the command. End of file: whoever
+// wanted the command is gone.
 func waitForGo(socket int) error {
-	if _, err := unix.Write(socket, []byte{readyByte}); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
 	var answer [1]byte
 	if _, err := io.ReadFull(socketReader(socket), answer[:]); err != nil || answer[0] != goByte {
 		return errors.New("nobody waits for the command any more")

@@ -43,6 +43,9 @@ func (r *execution) materialise() *Refusal {
 		return refusal
 	}
 	r.table = table
+	if refusal := r.wantTerminal(); refusal != nil {
+		return refusal
+	}
 	if r.job.Workspace.Dir != "" && r.visibleDirectory() == "/" {
 		r.job.notice("the policy does not grant the workspace, so the command starts in /")
 	}
@@ -51,7 +54,7 @@ func (r *execution) materialise() *Refusal {
 	}
 	r.launch = launch{
 		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
-		devices: ownDevices(r.bound, table),
+		terminal: r.job.Terminal != nil, devices: ownDevices(r.bound, table),
 	}
 	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}
 	return r.needLandlock()
@@ -126,7 +129,7 @@ func (r *execution) instructions() (*instructions, error) {
 	c := r.command
 	do := &instructions{
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
-		Confine: r.evidence.Host.Landlock >= landlock.ABI,
+		Confine: r.evidence.Host.Landlock >= landlock.ABI, Terminal: r.launch.terminal,
 	}
 	do.Limits, do.OpenFiles = rlimits(r.linux.Plan)
 	switch {

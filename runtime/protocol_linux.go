@@ -136,18 +136,34 @@ func (s *sandbox) ready(w *wake, message []byte) error {
 func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
 
 // firstWord reads what the first process says once it has its instructions: nil
-// when it is ready, a fault, or io.EOF.
+// when it is ready, a fault, or io.EOF. A terminal's master comes with the ready
+// byte, exactly where one was asked for, and nothing else ever comes.
 func (s *sandbox) firstWord() error {
-	text, err := io.ReadAll(io.LimitReader(oneRead(s.socket), maxSaid))
-	switch {
-	case err != nil:
-		return io.EOF
-	case len(text) == 0:
-		return io.EOF
-	case text[0] == readyByte:
+	text, fds, err := receiveWord(s.socket)
+	if err == nil && len(text) > 0 && text[0] == readyByte && len(fds) == s.wanted() {
+		for _, fd := range fds {
+			return s.takeMaster(fd)
+		}
 		return nil
 	}
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+	switch {
+	case err != nil || len(text) == 0:
+		return io.EOF
+	case text[0] == readyByte:
+		return fmt.Errorf("the first process sent %d descriptors", len(fds))
+	}
 	return parseFault(text)
+}
+
+// wanted is how many descriptors come with the ready byte.
+func (s *sandbox) wanted() int {
+	if s.terminal {
+		return 1
+	}
+	return 0
 }
 
 // oneRead gives what one read of the socket gives.

@@ -68,6 +68,14 @@ func (e *Evidence) bound(b ir.Binding, kind ir.WorkspaceKind) {
 	}
 }
 
+// streams notes what the command wrote: two outputs, or one terminal.
+func (e *Evidence) streams(stdout, stderr *stream, terminal bool) {
+	out, err := stdout.evidence(), stderr.evidence()
+	if e.Stdout, e.Terminal = &out, terminal; !terminal {
+		e.Stderr = &err
+	}
+}
+
 // environment notes the names of variables; values are the policy's and the
 // machine's.
 func (e *Evidence) environment(env []string) {

@@ -32,6 +32,11 @@ type Job struct {
 	// a typed result is not passed on: Outcome.Result is printed instead.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// Terminal, in development, gives the command a terminal of its own instead of
+	// these three: what is typed at the caller's goes there, and what the command
+	// writes, one stream, to Stdout, under that limit. The policy has to grant
+	// terminals.
+	Terminal *Terminal
 	// Notice, when it is not nil, is told before the command starts what its caller
 	// may not expect: one clause each time.
 	Notice func(string)

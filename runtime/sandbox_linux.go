@@ -19,7 +19,11 @@ type sandbox struct {
 	socket int
 	// The command's streams; stdin is nil when it reads /dev/null.
 	stdin, stdout, stderr *os.File
-	lines                 statusLines
+	// The master of the command's terminal comes with the ready byte, if terminal
+	// says so; its streams are then read by bwrap alone.
+	terminal bool
+	master   *os.File
+	lines    statusLines
 }
 
 // launch is what a sandbox is started from.
@@ -29,13 +33,15 @@ type launch struct {
 	seccomp []byte
 	masks   int // how many empty files the stream refers to
 	stdin   bool
-	devices []string // nodes of the machine that are made read-only first
+	// terminal: the command has one instead of its three streams.
+	terminal bool
+	devices  []string // nodes of the machine that are made read-only first
 }
 
 // start starts bwrap. The calling thread has to outlive it, and serves nothing
 // else any more.
 func (l *launch) start() (*sandbox, error) {
-	s := &sandbox{pidfd: -1, status: -1, socket: -1}
+	s := &sandbox{pidfd: -1, status: -1, socket: -1, terminal: l.terminal}
 	var theirs descriptors // closed here once bwrap has them
 	defer theirs.close()
 	files, err := l.files(s, &theirs)
@@ -204,7 +210,7 @@ func (s *sandbox) close() {
 			unix.Close(fd)
 		}
 	}
-	for _, f := range []*os.File{s.stdin, s.stdout, s.stderr} {
+	for _, f := range []*os.File{s.stdin, s.stdout, s.stderr, s.master} {
 		if f != nil {
 			f.Close()
 		}

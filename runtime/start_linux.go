@@ -45,6 +45,7 @@ func (r *execution) onOwnThread(ctx context.Context) *Refusal {
 		defer close(done)
 		defer func() { fault = recover() }()
 		defer r.cleanUp(patience(ctx))
+		defer r.job.Terminal.Restore()
 		refusal = r.do(ctx)
 	}()
 	<-done

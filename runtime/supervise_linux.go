@@ -84,7 +84,13 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 // watch lets the command go and waits until everything it started is dead.
 func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	out, err := r.streams()
-	pumps := s.pump(r.job.Stdin, out, err)
+	pumps, refusal := r.pump(s, out, err)
+	if refusal != nil {
+		s.kill()
+		s.reap()
+		r.evidence.Cleanup.TreeDead = true
+		return refusal
+	}
 	end, fault := ending{}, s.release()
 	if fault == nil {
 		end, fault = s.wait(w, r.command.timeout, r.command.release)
@@ -94,8 +100,7 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	s.reap()
 	r.evidence.Cleanup.TreeDead = true
 	passed := pumps.finish(ctx)
-	stdout, stderr := out.evidence(), err.evidence()
-	r.evidence.Stdout, r.evidence.Stderr = &stdout, &stderr
+	r.evidence.streams(out, err, s.terminal)
 	switch {
 	case fault != nil:
 		return setupFailed("", "the sandbox was lost before the command was started")
@@ -173,26 +178,41 @@ func (r *execution) streams() (stdout, stderr *stream) {
 
 // pumps carry the command's streams while it runs.
 type pumps struct {
-	s    *sandbox
-	done chan struct{} // closed when both outputs are carried
+	from    []*os.File    // what the command writes
+	session *session      // of a command with a terminal
+	done    chan struct{} // closed when all of from is carried
 }
 
-func (s *sandbox) pump(stdin io.Reader, stdout, stderr *stream) *pumps {
-	p := &pumps{s, make(chan struct{})}
+// pump begins to carry: two outputs, or one terminal.
+func (r *execution) pump(s *sandbox, stdout, stderr *stream) (*pumps, *Refusal) {
+	p := &pumps{done: make(chan struct{})}
 	var outputs sync.WaitGroup
-	outputs.Go(func() { carry(stdout, s.stdout) })
-	outputs.Go(func() { carry(stderr, s.stderr) })
+	output := func(to *stream, from *os.File) {
+		p.from = append(p.from, from)
+		outputs.Go(r.job.Terminal.guarded(func() { carry(to, from) }))
+	}
+	switch {
+	case s.master != nil:
+		var err error
+		if p.session, err = r.job.Terminal.attach(s.master); err != nil {
+			return nil, refuse(Machine, "", "%v", err)
+		}
+		output(stdout, s.master)
+	default:
+		output(stdout, s.stdout)
+		output(stderr, s.stderr)
+	}
 	go func() {
 		outputs.Wait()
 		close(p.done)
 	}()
 	if s.stdin != nil {
 		go func() {
-			io.Copy(s.stdin, stdin)
+			io.Copy(s.stdin, r.job.Stdin)
 			s.stdin.Close()
 		}()
 	}
-	return p
+	return p, nil
 }
 
 // finish waits for what is left in the pipes. Nobody of the sandbox holds them
@@ -200,7 +220,10 @@ func (s *sandbox) pump(stdin io.Reader, stdout, stderr *stream) *pumps {
 // for. Nor is a reader of ours that takes nothing, once the caller has broken off:
 // then it is false.
 func (p *pumps) finish(ctx context.Context) bool {
-	for _, f := range []*os.File{p.s.stdout, p.s.stderr} {
+	if p.session != nil {
+		defer p.session.end()
+	}
+	for _, f := range p.from {
 		f.SetReadDeadline(time.Now())
 	}
 	select {

@@ -26,10 +26,12 @@ the current directory, or of .obspc in it. The workspace is the current
 directory unless the policy or --workspace says otherwise; it is never created,
 emptied or removed. The command's exit code is passed on; 124 is a timeout, 125
 a refusal of obspc, 126 and 127 a command that cannot be started. The command
-reads /dev/null; --stdin gives it your standard input, as a shell wants.
+reads /dev/null; --stdin gives it your standard input, and --tty a terminal of
+its own, with job control, as an interactive shell wants.
 
    obspc exec -- make test
    obspc exec policies/build.policy.hcl --policy build -- go build ./...
+   obspc exec --tty -- bash
    obspc exec --workspace fresh --evidence evidence.json -- ./untrusted`,
 		Flags: []cli.Flag{
 			policyFlag("run under the policy `NAME`; needed when there are several"),
@@ -37,6 +39,7 @@ reads /dev/null; --stdin gives it your standard input, as a shell wants.
 			&cli.StringFlag{Name: "bwrap", Usage: "use the bubblewrap at `PATH` (default /usr/bin/bwrap)"},
 			&cli.StringFlag{Name: "evidence", Usage: "write what happened to `FILE`"},
 			&cli.BoolFlag{Name: "stdin", Usage: "give the command this standard input instead of /dev/null"},
+			&cli.BoolFlag{Name: "tty", Usage: "give the command a terminal of its own; standard input has to be one"},
 			varFlag(),
 		},
 		Action: func(c *cli.Context) error { return refusedAs125(execUnder(c)) },

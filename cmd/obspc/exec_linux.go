@@ -52,8 +52,10 @@ func (r runner) exec(c *cli.Context, files []release.File, policy string, truste
 			args = append(args, "--"+name, v)
 		}
 	}
-	if c.Bool("stdin") {
-		args = append(args, "--stdin")
+	for _, name := range []string{"stdin", "tty"} {
+		if c.Bool(name) {
+			args = append(args, "--"+name)
+		}
 	}
 	args = append(append(args, "--"), command...)
 	return &exitError{exitMachine, fmt.Errorf("starting %s: %w", r.path, unix.Exec(r.path, args, os.Environ()))}

@@ -14,7 +14,7 @@ var execFlags = []flag{
 	{name: "--release-fd", value: "N"}, {name: "--pins-fd", value: "N"}, {name: "--release", value: "DIR"}, {name: "--pins", value: "FILE"},
 	{name: "--build", value: "VERSION"}, {name: "--policy", value: "NAME"}, {name: "--workspace", value: "DIR|fresh"},
 	{name: "--config-dir", value: "PATH", many: true}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
-	{name: "--bwrap", value: "PATH"}, {name: "--stdin"},
+	{name: "--bwrap", value: "PATH"}, {name: "--stdin"}, {name: "--tty"},
 }
 
 // runDevelopment runs any command under a policy that was compiled just now.
@@ -52,7 +52,28 @@ func runDevelopment(c *call) error {
 	if c.has("--stdin") {
 		job.Stdin = c.stdin
 	}
-	return c.execute(job, c.handedOver)
+	var noTerminal error
+	if c.has("--tty") {
+		job.Terminal, noTerminal = c.terminal()
+	}
+	return c.execute(job, func() (verify.Source, []byte, error) {
+		if noTerminal != nil {
+			return nil, nil, noTerminal
+		}
+		return c.handedOver()
+	})
+}
+
+// terminal is the caller's, for --tty.
+func (c *call) terminal() (*runtime.Terminal, error) {
+	if c.has("--stdin") {
+		return nil, wrongCall("--tty gives the command a terminal as its standard input; leave --stdin out")
+	}
+	file, ok := c.stdin.(*os.File)
+	if !ok {
+		return nil, wrongCall("--tty wants a file as standard input")
+	}
+	return runtime.OpenTerminal(file, os.Getenv("TERM"))
 }
 
 // handedOver is the release and the pins that obspc exec made.

@@ -60,6 +60,7 @@ evidence says "development". Call obspc exec instead.
   --workspace DIR|fresh    (default: what the policy says, else the current directory)
   --config-dir DIR         kept read-only inside a write
   --stdin                  give the command this standard input instead of /dev/null
+  --tty                    give it a terminal of its own; standard input has to be one
   --evidence FILE, --format text|json, --bwrap PATH   as for run
 `
 

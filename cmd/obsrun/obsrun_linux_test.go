@@ -101,6 +101,12 @@ func pins(files []release.File, product string) *release.Pins {
 
 func files(t *testing.T, in release.Input) []release.File {
 	t.Helper()
+	return filesOf(t, text, in)
+}
+
+// filesOf is a release of one policy "p".
+func filesOf(t *testing.T, text string, in release.Input) []release.File {
+	t.Helper()
 	config, diags := lang.Parse(lang.Sources{"p.policy.hcl": []byte(text)}, lang.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)

@@ -187,7 +187,7 @@ func (c *call) verified(job runtime.Job, open func() (verify.Source, []byte, err
 	for _, w := range report.Warnings {
 		fmt.Fprintf(c.stderr, "obsrun: warning: %s\n", w)
 	}
-	ctx, stop := interruptible()
+	ctx, stop := interruptible(job.Terminal)
 	defer stop()
 	return runtime.Start(ctx, v, job)
 }
@@ -229,8 +229,9 @@ func (c *call) explain(o *runtime.Outcome) {
 const hardStop = 5 * time.Second
 
 // interruptible is a context that the first signal to stop ends. The sandbox is
-// then killed, cleaned up and reported. It dies with this process in any case.
-func interruptible() (context.Context, func()) {
+// then killed, cleaned up and reported. It dies with this process in any case. The
+// caller's terminal gets its settings back either way.
+func interruptible(terminal *runtime.Terminal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ch := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -244,7 +245,7 @@ func interruptible() (context.Context, func()) {
 		for s := range ch {
 			if n, ok := s.(syscall.Signal); ok && ctx.Err() == nil {
 				cancel(runtime.Interrupt{Signal: int(n)})
-				time.AfterFunc(hardStop, func() { giveUp(n) })
+				time.AfterFunc(hardStop, func() { giveUp(n, terminal) })
 			}
 		}
 	}()
@@ -252,7 +253,8 @@ func interruptible() (context.Context, func()) {
 }
 
 // giveUp ends this process whatever holds it up, standard error included.
-func giveUp(s syscall.Signal) {
+func giveUp(s syscall.Signal, terminal *runtime.Terminal) {
+	terminal.Restore()
 	go fmt.Fprintf(os.Stderr, "obsrun: %v: gave up cleaning after %v\n", s, hardStop)
 	time.Sleep(100 * time.Millisecond)
 	os.Exit(128 + int(s))
