@@ -1,11 +1,11 @@
 package obspc_test
 
 import (
-	"os"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // laterCases are the rows of refused.tsv that no version before egress can hold.
@@ -17,26 +17,22 @@ var laterCases = map[string]string{
 // language, compiler, embedded templates and targets together. The finding
 // expected and no other; and none for the twin with the fault mended.
 func TestRefusedCases(t *testing.T) {
-	text, err := os.ReadFile("testdata/cases/refused.tsv")
+	rows, err := cases.Rows("refused.tsv", 6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := 0
-	for line := range strings.Lines(string(text)) {
-		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if strings.HasPrefix(line, "#") || len(columns) < 5 {
-			continue
-		}
-		id, where, fault, code, twin := columns[0], columns[1], columns[2], columns[3], columns[4]
+	for _, row := range rows {
+		id, where, fault, code, twin := row[0], row[1], row[2], row[3], row[4]
 		if laterCases[id] != "" {
 			continue
 		}
 		asked++
 		t.Run(id, func(t *testing.T) {
-			if got := refusals(t, code, wrapCase(where, fault)); got != code {
+			if got := refusals(t, code, cases.Wrap(where, fault)); got != code {
 				t.Errorf("compile of %q raises %q, want %q", fault, got, code)
 			}
-			if got := refusals(t, code, wrapCase(where, twin)); got != "" {
+			if got := refusals(t, code, cases.Wrap(where, twin)); got != "" {
 				t.Errorf("compile of the twin %q raises %q, want nothing", twin, got)
 			}
 		})
@@ -51,28 +47,7 @@ func TestRefusedCases(t *testing.T) {
 func refusals(t *testing.T, asked, text string) string {
 	t.Helper()
 	_, diags := compileText(t, "case.policy.hcl", []byte(text))
-	var codes []string
-	for _, d := range diags {
-		if d.Severity == diag.Error && (d.Code != "feature-absent" || asked == "feature-absent") {
-			codes = append(codes, d.Code)
-		}
-	}
-	return strings.Join(codes, " ")
-}
-
-// wrapCase puts a row's text into the smallest valid policy for its place.
-func wrapCase(where, text string) string {
-	text = strings.ReplaceAll(text, " ⏎ ", "\n")
-	policy := func(body string) string { return "policy \"p\" {\nversion = 1\n" + body + "\n}\n" }
-	switch where {
-	case "file":
-		return text
-	case "policy":
-		return policy(text)
-	case "endpoint":
-		return policy("network {\nendpoint \"e\" {\n" + text + "\n}\n}")
-	case "command":
-		return policy("filesystem {\nread = [\"/bin/true\"]\nexecute = [\"/bin/true\"]\n}\ncommand \"c\" {\nexecutable = \"/bin/true\"\n" + text + "\n}")
-	}
-	return policy(where + " {\n" + text + "\n}")
+	return cases.ErrorCodes(slices.DeleteFunc(diags, func(d diag.Diagnostic) bool {
+		return d.Code == "feature-absent" && asked != "feature-absent"
+	}))
 }

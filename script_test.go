@@ -75,7 +75,8 @@ func runScripts(t *testing.T, bin, dir string, uid int) {
 			return chownTree(env.WorkDir, uid)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": func(ts *testscript.TestScript, neg bool, args []string) { runWithCode(ts, neg, args, uid) },
+			"code":   func(ts *testscript.TestScript, neg bool, args []string) { runWithCode(ts, neg, args, uid) },
+			"reseal": reseal,
 		},
 	})
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // TestEveryOriginHasARange: a finding about anything in the IR can be shown.
 func TestEveryOriginHasARange(t *testing.T) {
-	results, _ := compile(t, designExample(t)+policy(everyKind))
+	results, _ := compile(t, designExample(t)+cases.Policy(everyKind))
 	if len(results) != 2 {
 		t.Fatal("the policies do not compile")
 	}
@@ -87,7 +88,7 @@ func origins(p *ir.Policy) []ir.Origin {
 }
 
 func TestListsAreSets(t *testing.T) {
-	p := compileOne(t, policy(everyKind))
+	p := compileOne(t, cases.Policy(everyKind))
 	e := p.Endpoints[0]
 	if e.String() != "endpoint 10.0.0.1:80,443 by /a /b" {
 		t.Errorf("the endpoint is %s", e)
@@ -103,7 +104,7 @@ func TestListsAreSets(t *testing.T) {
 // TestSameTextSameBytes: nothing depends on the order of a map, of files or of
 // blocks.
 func TestSameTextSameBytes(t *testing.T) {
-	blocks := []string{designExample(t), twoTemplates(`read = ["/x"]`, `read = ["/y"]`), strings.Replace(policy(everyKind), `"p"`, `"every"`, 1)}
+	blocks := []string{designExample(t), twoTemplates(`read = ["/x"]`, `read = ["/y"]`), strings.Replace(cases.Policy(everyKind), `"p"`, `"every"`, 1)}
 	compileAll := func(order []int) []byte {
 		src := lang.Sources{}
 		for i, n := range order {

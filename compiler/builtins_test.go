@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 func TestSystemStatements(t *testing.T) {
 	const devices = "system {\ndevices = \"minimal\"\nshm = \"1MiB\"\n}\n"
-	p := compileOne(t, policy(devices))
+	p := compileOne(t, cases.Policy(devices))
 	count := 0
 	for _, r := range p.Files {
 		if r.Backing == ir.DevFS && r.Origin == "p/system.devices" {
@@ -30,7 +31,7 @@ func TestSystemStatements(t *testing.T) {
 		{`write = ["/dev/shm"]`, "/dev/shm", "write /dev/shm tmpfs"},
 		{`write = ["/dev/kvm"]`, "/dev/kvm", "write /dev/kvm "},
 	} {
-		p := compileOne(t, policy(devices+"filesystem {\n"+tt.list+"\n}"))
+		p := compileOne(t, cases.Policy(devices+"filesystem {\n"+tt.list+"\n}"))
 		got := ""
 		for _, r := range p.Files {
 			if r.Path.String() == tt.path {
@@ -41,7 +42,7 @@ func TestSystemStatements(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.list, got, tt.want)
 		}
 	}
-	if p := compileOne(t, policy("system {\ndevices = \"none\"\n}")); len(p.Files) != 1 {
+	if p := compileOne(t, cases.Policy("system {\ndevices = \"none\"\n}")); len(p.Files) != 1 {
 		t.Errorf("devices = none states %v", p.Files)
 	}
 }
@@ -51,10 +52,10 @@ func TestBuiltins(t *testing.T) {
 		text   string
 		config bool
 	}{
-		{policy(""), false},
+		{cases.Policy(""), false},
 		{filesystem(`read = ["/x"]`), false},
 		{filesystem(`write = [tmp]`), false}, // nothing of the host
-		{policy("system {\ndevices = \"minimal\"\n}"), false},
+		{cases.Policy("system {\ndevices = \"minimal\"\n}"), false},
 		{filesystem(`write = [workspace]`), true},
 	} {
 		p := compileOne(t, tt.text)

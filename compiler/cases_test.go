@@ -1,32 +1,19 @@
 package compiler
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
-// rows reads a case file: the columns of every row.
-func rows(t *testing.T, name string, columns int) [][]string {
+// rows are those of a table of cases.
+func rows(t *testing.T, table string, columns int) [][]string {
 	t.Helper()
-	data, err := os.ReadFile("../testdata/cases/" + name)
+	out, err := cases.Rows(table, columns)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var out [][]string
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimRight(line, "\n")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		f := strings.Split(line, "\t")
-		if len(f) < columns {
-			t.Fatalf("%s: the row %q has %d columns, want %d", name, line, len(f), columns)
-		}
-		out = append(out, f)
 	}
 	return out
 }
@@ -49,15 +36,15 @@ func TestRefusedCases(t *testing.T) {
 			continue
 		}
 		t.Run(id, func(t *testing.T) {
-			results, diags := compile(t, wrap(where, text))
-			if got := errorCodes(diags); got != code {
+			results, diags := compile(t, cases.Wrap(where, text))
+			if got := cases.ErrorCodes(diags); got != code {
 				t.Errorf("%s: found %q, want %q\n%v", text, got, code, diags)
 			}
 			if len(results) > 0 && where != "file" {
 				t.Errorf("%s: compiled to %d policies, want none", text, len(results))
 			}
-			results, diags = compile(t, wrap(where, twin))
-			if got := errorCodes(diags); got != "" || len(results) == 0 {
+			results, diags = compile(t, cases.Wrap(where, twin))
+			if got := cases.ErrorCodes(diags); got != "" || len(results) == 0 {
 				t.Errorf("%s: found %q and compiled %d policies, want nothing and some\n%v", twin, got, len(results), diags)
 			}
 		})
@@ -65,33 +52,6 @@ func TestRefusedCases(t *testing.T) {
 	if later != len(laterRows) {
 		t.Errorf("%d rows are left out, and %d are listed", later, len(laterRows))
 	}
-}
-
-// wrap puts the text of a row into the smallest valid policy for its place.
-func wrap(where, text string) string {
-	text = strings.ReplaceAll(text, " ⏎ ", "\n")
-	switch where {
-	case "file":
-		return text
-	case "policy":
-		return policy(text)
-	case "endpoint":
-		return policy("network {\nendpoint \"e\" {\n" + text + "\n}\n}")
-	case "command":
-		return policy("filesystem {\nread = [\"/bin/true\"]\nexecute = [\"/bin/true\"]\n}\n" +
-			"command \"c\" {\nexecutable = \"/bin/true\"\n" + text + "\n}")
-	}
-	return policy(where + " {\n" + text + "\n}")
-}
-
-func errorCodes(diags diag.List) string {
-	var out []string
-	for _, d := range diags {
-		if d.Severity == diag.Error {
-			out = append(out, d.Code)
-		}
-	}
-	return strings.Join(out, " ")
 }
 
 func TestDecisionCases(t *testing.T) {
@@ -125,7 +85,7 @@ func statementsToText(s string) string {
 		s = s[:i]
 	}
 	if s == "(none)" {
-		return policy("")
+		return cases.Policy("")
 	}
 	if rest, ok := strings.CutPrefix(s, "endpoint "); ok {
 		var b strings.Builder
@@ -139,7 +99,7 @@ func statementsToText(s string) string {
 			}
 			b.WriteString(name + " = " + v + "\n")
 		}
-		return policy("network {\nendpoint \"e\" {\n" + b.String() + "}\n}")
+		return cases.Policy("network {\nendpoint \"e\" {\n" + b.String() + "}\n}")
 	}
 	lists := map[string][]string{}
 	for s != "" {
@@ -153,7 +113,7 @@ func statementsToText(s string) string {
 	for name, list := range lists {
 		b.WriteString(name + " = [" + strings.Join(list, ", ") + "]\n")
 	}
-	return policy("targets = [\"bwrap\"]\nfilesystem {\n" + b.String() + "}")
+	return cases.Policy("targets = [\"bwrap\"]\nfilesystem {\n" + b.String() + "}")
 }
 
 // quotedList writes [W, /x] as HCL; a list with quotes is HCL already.

@@ -7,6 +7,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // library stands in for the embedded templates, so that these tests ask about the
@@ -78,11 +79,8 @@ func compileOne(t testing.TB, text string) *ir.Policy {
 	return results[0].Policy
 }
 
-// policy wraps the body of a policy.
-func policy(body string) string { return "policy \"p\" {\nversion = 1\n" + body + "\n}\n" }
-
 // filesystem wraps the lists of a filesystem block.
-func filesystem(lists string) string { return policy("filesystem {\n" + lists + "\n}") }
+func filesystem(lists string) string { return cases.Policy("filesystem {\n" + lists + "\n}") }
 
 func TestPassOrder(t *testing.T) {
 	want := `templates bound, rules bounded, settings known, files placed, levels single, endpoints placed, environment typed, ` +

@@ -9,6 +9,7 @@ import (
 
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // findings has a row for everything this package says: where the text stands, the
@@ -180,7 +181,7 @@ func twoTemplates(a, b string) string {
 func TestFindings(t *testing.T) {
 	for _, tt := range findings {
 		t.Run(tt.code, func(t *testing.T) {
-			src := wrap(tt.where, tt.text)
+			src := cases.Wrap(tt.where, tt.text)
 			_, diags := compile(t, src)
 			var got []string
 			for _, d := range diags {
@@ -347,7 +348,7 @@ policy "three" {
   }
 }`)
 	want := []string{"path-not-absolute", "unknown-template", "path-too-broad", "path-tilde", "path-wildcard", "host-wildcard-too-wide", "unit"}
-	if got := strings.Fields(errorCodes(diags)); !sameSet(got, want) {
+	if got := strings.Fields(cases.ErrorCodes(diags)); !sameSet(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 	if len(results) != 1 || results[0].Policy.Name != "three" {
@@ -358,23 +359,23 @@ policy "three" {
 // TestPartialConfigurations: what lang left out is not reported as missing.
 func TestPartialConfigurations(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"a path of the wrong type", policy("filesystem {\nread = [7]\nexecute = [\"/x\"]\n}\ncommand \"c\" {\nexecutable = \"/x\"\n}"), "wrong-type"},
-		{"an endpoint without host", policy("network {\nendpoint \"e\" {\nports = [1]\n}\n}"), "missing-attribute"},
-		{"an endpoint of two", policy("network {\nendpoint \"e\" {\nhost = \"a.test\"\naddress = \"10.0.0.1\"\nports = [1]\n}\n}"), "host-and-address"},
-		{"an endpoint without ports", policy("network {\nendpoint \"e\" {\nhost = \"a.test\"\nports = []\n}\n}"), "ports-empty"},
-		{"an endpoint twice", policy("network {\nendpoint \"e\" {\nhost = \"a.test\"\nports = [1]\n}\nendpoint \"e\" {\nhost = \"b.test\"\nports = [1]\n}\n}"), "duplicate-endpoint"},
-		{"an unknown target", policy("targets = [\"bwarp\"]"), "unknown-value"},
-		{"an unknown word", policy("workspace = \"old\""), "unknown-value"},
-		{"a waiver of nothing", policy("waive \"seccomp\" {\nfeatures = [\"limits.timeout\"]\nreason = \"r\"\n}"), "unknown-value"},
-		{"a waiver without reason", policy("waive \"bwrap\" {\nfeatures = [\"limits.timeout\"]\nreason = \" \"\n}"), "missing-attribute"},
-		{"a command without executable", policy("command \"c\" {\n}"), "missing-attribute"},
-		{"a limit of later", policy("limits {\nmemory = \"1GiB\"\n}"), "not-yet"},
+		{"a path of the wrong type", cases.Policy("filesystem {\nread = [7]\nexecute = [\"/x\"]\n}\ncommand \"c\" {\nexecutable = \"/x\"\n}"), "wrong-type"},
+		{"an endpoint without host", cases.Policy("network {\nendpoint \"e\" {\nports = [1]\n}\n}"), "missing-attribute"},
+		{"an endpoint of two", cases.Policy("network {\nendpoint \"e\" {\nhost = \"a.test\"\naddress = \"10.0.0.1\"\nports = [1]\n}\n}"), "host-and-address"},
+		{"an endpoint without ports", cases.Policy("network {\nendpoint \"e\" {\nhost = \"a.test\"\nports = []\n}\n}"), "ports-empty"},
+		{"an endpoint twice", cases.Policy("network {\nendpoint \"e\" {\nhost = \"a.test\"\nports = [1]\n}\nendpoint \"e\" {\nhost = \"b.test\"\nports = [1]\n}\n}"), "duplicate-endpoint"},
+		{"an unknown target", cases.Policy("targets = [\"bwarp\"]"), "unknown-value"},
+		{"an unknown word", cases.Policy("workspace = \"old\""), "unknown-value"},
+		{"a waiver of nothing", cases.Policy("waive \"seccomp\" {\nfeatures = [\"limits.timeout\"]\nreason = \"r\"\n}"), "unknown-value"},
+		{"a waiver without reason", cases.Policy("waive \"bwrap\" {\nfeatures = [\"limits.timeout\"]\nreason = \" \"\n}"), "missing-attribute"},
+		{"a command without executable", cases.Policy("command \"c\" {\n}"), "missing-attribute"},
+		{"a limit of later", cases.Policy("limits {\nmemory = \"1GiB\"\n}"), "not-yet"},
 		{"a settling statement of the wrong type", strings.Replace(twoTemplates(`read = ["/x"]`, `write = ["/x"]`), "version = 1", "version = 1\nfilesystem {\nread = [8]\n}", 1), "wrong-type"},
-		{"and faults of both", policy("workspace = \"old\"\nfilesystem {\nread = [\"x\"]\n}"), "unknown-value path-not-absolute"},
+		{"and faults of both", cases.Policy("workspace = \"old\"\nfilesystem {\nread = [\"x\"]\n}"), "unknown-value path-not-absolute"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			results, diags := compile(t, tt.text)
-			if got := errorCodes(diags); got != tt.want || len(results) != 0 {
+			if got := cases.ErrorCodes(diags); got != tt.want || len(results) != 0 {
 				t.Errorf("%s: found %q and compiled %d policies, want %q and none", tt.text, got, len(results), tt.want)
 			}
 		})

@@ -5,16 +5,17 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // FuzzCompile takes any text through lang and the compiler: no panic (a diag.Bug
 // is one), results only without errors, each of them written and read back.
 func FuzzCompile(f *testing.F) {
 	for _, tt := range findings {
-		f.Add(wrap(tt.where, tt.text))
+		f.Add(cases.Wrap(tt.where, tt.text))
 	}
 	f.Add(tenThousand(2))
-	f.Add(policy(everyKind))
+	f.Add(cases.Policy(everyKind))
 	f.Add(own(`read = [for x in ["a", "b"] : "/${x}"]`))
 	f.Fuzz(func(t *testing.T, text string) {
 		cfg, diags := lang.Parse(lang.Sources{"p.policy.hcl": []byte(text)}, lang.Options{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // bodyOf is a configuration made by hand: some limits lie beyond what lang hands
@@ -74,7 +75,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, diags := Compile(&lang.Config{Templates: tt.templates, Policies: []*lang.Body{tt.policy}}, Options{})
-			got := strings.Fields(errorCodes(diags))
+			got := strings.Fields(cases.ErrorCodes(diags))
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("found %q, want %q\n%v", got, tt.want, diags)
 			}

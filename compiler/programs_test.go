@@ -1,6 +1,10 @@
 package compiler
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/obspc/obspc/testdata/cases"
+)
 
 // TestCommandsThatMayStart: a command is refused only when it can start under no
 // binding.
@@ -20,8 +24,8 @@ func TestCommandsThatMayStart(t *testing.T) {
 		{"the file itself", `read = ["/opt"]` + "\n" + `execute = [only("/opt/x")]`, "/opt/x", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := policy("filesystem {\n" + tt.filesystem + "\n}\n" + "command \"c\" {\nexecutable = \"" + tt.executable + "\"\n}\n")
-			if _, diags := compile(t, text); errorCodes(diags) != tt.want {
+			text := cases.Policy("filesystem {\n" + tt.filesystem + "\n}\n" + "command \"c\" {\nexecutable = \"" + tt.executable + "\"\n}\n")
+			if _, diags := compile(t, text); cases.ErrorCodes(diags) != tt.want {
 				t.Errorf("%s: found %v, want %q", text, diags, tt.want)
 			}
 		})

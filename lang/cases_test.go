@@ -1,9 +1,10 @@
 package lang
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // caseCodes are the codes of testdata/cases/refused.tsv that this package
@@ -19,52 +20,25 @@ var caseCodes = map[string]bool{
 // meaningRows raise a code here for one row and in package compiler for another.
 var meaningRows = map[string]bool{"r05": true} // a newline in a path; NUL (r04, r31) is refused here
 
-// wrap puts the text of a case into the smallest policy in which its place
-// stands.
-func wrap(where, text string) string {
-	text = strings.ReplaceAll(text, " ⏎ ", "\n")
-	in := func(open, inner string) string { return open + " {\n" + inner + "\n}\n" }
-	policy := func(inner string) string { return in(`policy "p"`, "version = 1\n"+inner) }
-	switch where {
-	case "file":
-		return text
-	case "policy":
-		return policy(text)
-	case "endpoint":
-		return policy(in("network", in(`endpoint "e"`, text)))
-	case "command":
-		return policy(in("filesystem", "read = [\"/bin/true\"]\nexecute = [\"/bin/true\"]") +
-			in(`command "c"`, "executable = \"/bin/true\"\n"+text))
-	}
-	return policy(in(where, text))
-}
-
 func TestRefusedCases(t *testing.T) {
-	rows, err := os.ReadFile("../testdata/cases/refused.tsv")
+	rows, err := cases.Rows("refused.tsv", 6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
-	for _, row := range strings.Split(strings.TrimSpace(string(rows)), "\n") {
-		if strings.HasPrefix(row, "#") {
-			continue
-		}
-		f := strings.Split(row, "\t")
-		if len(f) < 5 {
-			t.Fatalf("refused.tsv: the row %q has %d columns, want at least 5", row, len(f))
-		}
+	for _, f := range rows {
 		id, where, text, code, twin := f[0], f[1], f[2], f[3], f[4]
 		t.Run(id, func(t *testing.T) {
 			mine := caseCodes[code] || code == "path-control-character" && !meaningRows[id]
 			if mine {
 				seen++
-				if got := codes(wrap(where, text)); got != code {
+				if got := codes(cases.Wrap(where, text)); got != code {
 					t.Errorf("Parse(%s) finds %q, want %q", text, got, code)
 				}
-			} else if got := codes(wrap(where, text)); got != "" {
+			} else if got := codes(cases.Wrap(where, text)); got != "" {
 				t.Errorf("Parse(%s) finds %q, and %s is found in package compiler", text, got, code)
 			}
-			if got := codes(wrap(where, twin)); got != "" {
+			if got := codes(cases.Wrap(where, twin)); got != "" {
 				t.Errorf("Parse(%s) finds %q, want nothing", twin, got)
 			}
 		})
@@ -82,9 +56,5 @@ func codes(src string, vars ...string) string {
 		opts.Vars[name] = value
 	}
 	_, diags := Parse(Sources{"p.policy.hcl": []byte(src)}, opts)
-	var out []string
-	for _, d := range diags {
-		out = append(out, d.Code)
-	}
-	return strings.Join(out, " ")
+	return cases.Codes(diags)
 }

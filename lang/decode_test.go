@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // parsed is the configuration of src, which has no findings.
@@ -172,7 +173,7 @@ func TestPaths(t *testing.T) {
 		{"", "[<<EOT\n/a\nEOT\n]", "/a\n"},
 	} {
 		t.Run(tt.list, func(t *testing.T) {
-			config := parsed(t, "locals {\n"+tt.locals+"\n}\n"+wrap("filesystem", "read = "+tt.list))
+			config := parsed(t, "locals {\n"+tt.locals+"\n}\n"+cases.Wrap("filesystem", "read = "+tt.list))
 			if got := shownPaths(config.Policies[0].Filesystem.Read); got != tt.want {
 				t.Errorf("read = %s is %q, want %q", tt.list, got, tt.want)
 			}
@@ -188,7 +189,7 @@ func TestRanges(t *testing.T) {
 		{`local.a`, `local.a local.a`},
 		{`[for p in ["/a", "/b"] : p]`, `[for p in ["/a", "/b"] : p] [for p in ["/a", "/b"] : p]`},
 	} {
-		src := "locals {\na = [\"/x\", workspace]\n}\n" + wrap("filesystem", "read = "+tt.list)
+		src := "locals {\na = [\"/x\", workspace]\n}\n" + cases.Wrap("filesystem", "read = "+tt.list)
 		var got []string
 		for _, p := range parsed(t, src).Policies[0].Filesystem.Read {
 			got = append(got, underlined(src, p.Range))
@@ -200,21 +201,21 @@ func TestRanges(t *testing.T) {
 }
 
 func TestAbsentAndEmpty(t *testing.T) {
-	b := parsed(t, wrap("filesystem", "read = []")).Policies[0]
+	b := parsed(t, cases.Wrap("filesystem", "read = []")).Policies[0]
 	if b.Filesystem.Read == nil || b.Filesystem.Write != nil || b.Targets != nil || b.Commands != nil {
 		t.Errorf("an empty list is nil, or an absent one is not: %+v", b)
 	}
 	if _, ok := b.Filesystem.Stated["read"]; !ok || len(b.Filesystem.Stated) != 1 {
 		t.Errorf("Stated = %v, want read alone", b.Filesystem.Stated)
 	}
-	if c := parsed(t, wrap("command", "arguments = [\"\", \"a\"]")).Policies[0].Commands[0]; len(c.Arguments) != 2 || len(c.Arguments[0].Parts) != 0 {
+	if c := parsed(t, cases.Wrap("command", "arguments = [\"\", \"a\"]")).Policies[0].Commands[0]; len(c.Arguments) != 2 || len(c.Arguments[0].Parts) != 0 {
 		t.Errorf("an empty argument is %+v, want one without parts", c.Arguments)
 	}
 }
 
 func TestFields(t *testing.T) {
 	src := "locals {\nid = identifier(\"id\", 8)\n}\n" +
-		wrap("command", `arguments = [local.id, "x${local.id}-${integer("n", -1, 5)}", "--", rest("more")]`)
+		cases.Wrap("command", `arguments = [local.id, "x${local.id}-${integer("n", -1, 5)}", "--", rest("more")]`)
 	c := parsed(t, src).Policies[0].Commands[0]
 	var got []string
 	for _, f := range c.Fields {
@@ -230,7 +231,7 @@ func TestFields(t *testing.T) {
 }
 
 func TestExtends(t *testing.T) {
-	src := "locals {\nnames = [\"std/a\"]\n}\n" + wrap("policy", `extends = ["std/base", template.x, "std/${"y"}"]`) +
+	src := "locals {\nnames = [\"std/a\"]\n}\n" + cases.Wrap("policy", `extends = ["std/base", template.x, "std/${"y"}"]`) +
 		"template \"x\" {\nextends = local.names\n}\n"
 	config := parsed(t, src)
 	want := []Extend{{Name: String{Value: "std/base"}, Embedded: true}, {Name: String{Value: "x"}}, {Name: String{Value: "std/y"}, Embedded: true}}

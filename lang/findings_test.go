@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // finding is one fault: where its text stands (see wrap), the one code expected,
@@ -230,7 +231,7 @@ const (
 func TestFindings(t *testing.T) {
 	for _, tt := range findings {
 		t.Run(tt.code+"/"+tt.text, func(t *testing.T) {
-			src := wrap(tt.where, tt.text)
+			src := cases.Wrap(tt.where, tt.text)
 			_, diags := Parse(Sources{"p": []byte(src)}, Options{})
 			if got := codes(src); got != tt.code {
 				t.Fatalf("Parse(%s) finds %q, want %q", tt.text, diags, tt.code)
@@ -246,7 +247,7 @@ func TestFindings(t *testing.T) {
 			if tt.twin == "" {
 				return
 			}
-			if got := codes(wrap(tt.where, tt.twin)); got != "" {
+			if got := codes(cases.Wrap(tt.where, tt.twin)); got != "" {
 				t.Errorf("Parse(%s) finds %q, want nothing", tt.twin, got)
 			}
 		})

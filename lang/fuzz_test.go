@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // FuzzParse asks that no text panics or hangs, that findings stand inside the
@@ -19,7 +20,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(string(design), "bank_host=example.org")
 	for _, tt := range findings {
-		f.Add(wrap(tt.where, tt.text), "")
+		f.Add(cases.Wrap(tt.where, tt.text), "")
 	}
 	for _, tt := range hostile {
 		if len(tt.src) < 2000 {

@@ -40,6 +40,28 @@ func look(p *ir.Policy, paths []ir.Path) (*survey, *Refusal) {
 	return s, nil
 }
 
+// Facts is what this machine has at every path that the policy's argument set names
+// under the binding, with the placeholders that a run would make. It is for
+// questions about a machine, and changes nothing there; a run takes its own.
+func Facts(p *ir.Policy, set *bwrap.Set, b ir.Binding) (bwrap.Facts, error) {
+	bound, err := p.Bind(b)
+	if err != nil {
+		return nil, err
+	}
+	s, refusal := look(bound, set.NamedPaths(b))
+	if refusal != nil {
+		return nil, refusal
+	}
+	wanted, err := set.Placeholders(b, s.facts)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wanted {
+		s.facts[w.Path] = w.Fact()
+	}
+	return s.facts, nil
+}
+
 func (s *survey) add(p ir.Path) *Refusal {
 	for hops := 0; ; hops++ {
 		n, refusal := s.node(p)

@@ -219,11 +219,7 @@ func (r *execution) hold() *Refusal {
 		if err := r.made.add(w.Path, w.Directory); err != nil {
 			return refuse(Machine, "", "a missing protected name cannot be kept missing: %v", err)
 		}
-		kind := bwrap.File
-		if w.Directory {
-			kind = bwrap.Directory
-		}
-		r.survey.facts[w.Path] = bwrap.Fact{Kind: kind, Placeholder: true}
+		r.survey.facts[w.Path] = w.Fact()
 		r.survey.nodes[w.Path] = r.made.last()
 		r.evidence.Cleanup.Placeholders = append(r.evidence.Cleanup.Placeholders, w.Path.String())
 	}

@@ -1,25 +1,24 @@
 package targets
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // TestDecisionCases asks the policy and the Linux artifacts' model every request
 // of testdata/cases/decisions.tsv; endpoints have no artifact yet.
 func TestDecisionCases(t *testing.T) {
-	data, err := os.ReadFile("../testdata/cases/decisions.tsv")
+	rows, err := cases.Rows("decisions.tsv", 4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := 0
-	for line := range strings.Lines(string(data)) {
-		c := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(c[1], "endpoint") {
+	for _, c := range rows {
+		if strings.HasPrefix(c[1], "endpoint") {
 			continue
 		}
 		t.Run(c[0], func(t *testing.T) {

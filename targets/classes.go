@@ -213,7 +213,7 @@ func (s *sandbox) backed() error {
 			return e.Path == r.Path && e.Kind == kind && e.Size == r.Size
 		})
 		if !shown {
-			return s.differs(bwrapFile, "%s is no %s of %d bytes (%s)", r.Path, kind, r.Size, s.machine)
+			return s.lacks(bwrapFile, r.Origin, "%s is no %s of %d bytes (%s)", r.Path, kind, r.Size, s.machine)
 		}
 	}
 	return nil

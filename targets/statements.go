@@ -27,7 +27,7 @@ func (v *validator) statements() error {
 			continue
 		}
 		if o, ok := stated[r.Path]; !ok || !comesFrom(o, r) {
-			return v.differs(bwrapFile, "nothing in it is the rule %s (%s)", r, r.Origin)
+			return v.lacks(bwrapFile, r.Origin, "nothing in it is the rule %s (%s)", r, r.Origin)
 		}
 		delete(stated, r.Path)
 	}
@@ -107,7 +107,7 @@ func (v *validator) landlockStatements() error {
 		}
 		for _, r := range c.want {
 			if !slices.Contains(c.have, r) {
-				return v.differs(landlockFile, "nothing in it is %s of %s (%s)", c.right, r.Path, r.Origin)
+				return v.lacks(landlockFile, r.Origin, "nothing in it is %s of %s (%s)", c.right, r.Path, r.Origin)
 			}
 		}
 	}

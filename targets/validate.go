@@ -16,7 +16,8 @@ import (
 // differs.
 //
 // Statement is the rule as a policy states it and Origin names it; both are empty
-// when no rule speaks of the request. Place is where the artifact decides: a line
+// when no rule speaks of the request. Without a request, Origin is the rule that the
+// artifact does not have, if it is that. Place is where the artifact decides: a line
 // of bwrap.args.txt or of a disassembly with its number, or a member of a JSON
 // file; "" when no one place does.
 type ValidationError struct {
@@ -105,6 +106,11 @@ type validator struct {
 
 func (v *validator) differs(file, format string, args ...any) error {
 	return &ValidationError{Policy: v.policy.Name, Artifact: file, Detail: fmt.Sprintf(format, args...)}
+}
+
+// lacks reports a rule that an artifact does not have.
+func (v *validator) lacks(file string, rule ir.Origin, format string, args ...any) error {
+	return &ValidationError{Policy: v.policy.Name, Artifact: file, Origin: rule, Detail: fmt.Sprintf(format, args...)}
 }
 
 func (v *validator) differsAt(file, place, format string, args ...any) error {

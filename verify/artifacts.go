@@ -177,17 +177,18 @@ func (o *opening) prove(policy string, p *ir.Policy) {
 		}
 	}
 	if err := targets.Validate(p, files); err != nil {
-		o.fail(unproven(policy, err))
+		o.fail(o.unproven(policy, err))
 	}
 }
 
-// unproven tells what the proof of a policy's artifacts failed on.
-func unproven(policy string, err error) Failure {
+// unproven tells what the proof of a policy's artifacts failed on, and where the
+// statement concerned stands in the sources.
+func (o *opening) unproven(policy string, err error) Failure {
 	f := Failure{File: policy, Reason: Unproven, Message: err.Error()}
 	var e *targets.ValidationError
 	if errors.As(err, &e) {
 		file, _, _ := strings.Cut(e.Artifact, " ")
-		f.File = policy + "/" + file
+		f.File, f.Stated = policy+"/"+file, o.stated(policy, e.Origin)
 	}
 	return f
 }

@@ -32,13 +32,15 @@ const (
 )
 
 // Failure is one reason why a release is not verified. Wanted and Found are ""
-// when there is nothing to compare.
+// when there is nothing to compare. Stated is where the policy's statement stands
+// that an artifact does not keep, nil when it is about none or nothing tells.
 type Failure struct {
 	File    string // name in the release, "" for the release as a whole
 	Reason  Reason
 	Message string
 	Wanted  string
 	Found   string
+	Stated  *Place
 }
 
 // String is the failure on one line.
@@ -50,6 +52,9 @@ func (f Failure) String() string {
 	fmt.Fprintf(&b, "%s: %s", f.Reason, plain(f.Message))
 	if f.Wanted != "" {
 		fmt.Fprintf(&b, ": wanted %s, found %s", plain(f.Wanted), plain(f.Found))
+	}
+	if f.Stated != nil {
+		fmt.Fprintf(&b, "; the statement is at %s", f.Stated)
 	}
 	return b.String()
 }

@@ -192,11 +192,17 @@ type (
 		More     int           `json:"more,omitempty"`
 	}
 	wireFailure struct {
-		File    string `json:"file,omitempty"`
-		Reason  Reason `json:"reason"`
-		Message string `json:"message"`
-		Wanted  string `json:"wanted,omitempty"`
-		Found   string `json:"found,omitempty"`
+		File    string     `json:"file,omitempty"`
+		Reason  Reason     `json:"reason"`
+		Message string     `json:"message"`
+		Wanted  string     `json:"wanted,omitempty"`
+		Found   string     `json:"found,omitempty"`
+		Stated  *wirePlace `json:"stated,omitempty"`
+	}
+	wirePlace struct {
+		File   string `json:"file"`
+		Line   int    `json:"line"`
+		Column int    `json:"column"`
 	}
 )
 
@@ -213,7 +219,11 @@ func (r *Report) JSON() []byte {
 	for _, c := range r.Checks {
 		wc := wireResult{Check: c.Check, Outcome: c.Outcome.String(), More: c.More}
 		for _, f := range c.Failures {
-			wc.Failures = append(wc.Failures, wireFailure{display(f.File), f.Reason, plain(f.Message), plain(f.Wanted), plain(f.Found)})
+			wf := wireFailure{display(f.File), f.Reason, plain(f.Message), plain(f.Wanted), plain(f.Found), nil}
+			if f.Stated != nil {
+				wf.Stated = &wirePlace{display(f.Stated.File), f.Stated.Line, f.Stated.Column}
+			}
+			wc.Failures = append(wc.Failures, wf)
 		}
 		w.Checks = append(w.Checks, wc)
 	}

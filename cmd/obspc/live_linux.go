@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/cmd/obspc/live"
 	"github.com/obspc/obspc/compiler"
@@ -73,9 +71,7 @@ type obsrun struct {
 
 // Traits: a sandbox has a /proc, /dev and tmp of its own.
 func (*obsrun) Traits() live.Traits {
-	return live.Traits{Target: ir.Bwrap, System: "Linux", Private: true, Refusals: []syscall.Errno{
-		unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOENT, unix.EXDEV, unix.EBUSY, unix.EEXIST, unix.ENOTEMPTY, unix.ENOTDIR, unix.EISDIR,
-	}}
+	return live.Traits{Target: ir.Bwrap, System: "Linux", Private: true}
 }
 
 // Additions: a static program needs nothing but itself. The policy's own limits
@@ -98,7 +94,10 @@ func (l *obsrun) Prepare(r compiler.Result, artifacts []targets.Artifact) (live.
 	if err != nil {
 		return nil, err
 	}
-	s := &sealed{launcher: l, policy: r.Policy.Name}
+	s := &sealed{launcher: l, policy: r.Policy}
+	if s.linux, err = readBack(artifacts); err != nil {
+		return nil, err
+	}
 	for _, in := range []struct {
 		name string
 		data []byte
@@ -113,11 +112,34 @@ func (l *obsrun) Prepare(r compiler.Result, artifacts []targets.Artifact) (live.
 	return s, nil
 }
 
+// readBack is what the artifacts say, by their bytes.
+func readBack(artifacts []targets.Artifact) (*targets.Linux, error) {
+	files := map[string][]byte{}
+	for _, a := range artifacts {
+		files[a.Name] = a.Data
+	}
+	return targets.ReadLinux(files)
+}
+
 // sealed is a release and its pins in memory.
 type sealed struct {
 	launcher *obsrun
-	policy   string
+	policy   *ir.Policy
+	linux    *targets.Linux
 	files    []*os.File
+}
+
+// Refusals asks the model of the artifacts, with what stands on this machine.
+func (s *sealed) Refusals(b ir.Binding, q ir.Request) ([]string, error) {
+	facts, err := runtime.Facts(s.policy, s.linux.Set, b)
+	if err != nil {
+		return nil, err
+	}
+	model, err := s.linux.Model(b, facts)
+	if err != nil {
+		return nil, err
+	}
+	return model.Refusal(q), nil
 }
 
 // Call is obsrun's for obspc exec.
@@ -128,7 +150,7 @@ func (s *sealed) Call(b ir.Binding, command []string) (live.Call, error) {
 		}
 	}
 	work, _ := b.At(ir.Workspace)
-	args := []string{"exec", "--build", release.Version, "--policy", s.policy, "--release-fd", "3", "--pins-fd", "4", "--workspace", work.String()}
+	args := []string{"exec", "--build", release.Version, "--policy", s.policy.Name, "--release-fd", "3", "--pins-fd", "4", "--workspace", work.String()}
 	args = append(append(args, s.launcher.flags...), "--")
 	return live.Call{Program: s.launcher.program, Args: append(args, command...), Files: s.files}, nil
 }

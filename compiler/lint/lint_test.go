@@ -9,6 +9,7 @@ import (
 	"github.com/obspc/obspc/compiler/lint"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // TestPolicy is, for each finding, a body that has it and a twin with the fault mended
@@ -68,12 +69,11 @@ func codes(t *testing.T, body string) string {
 	if list.Add(more...); list.HasErrors() || len(results) != 1 {
 		t.Fatalf("%s\n%v", text, list)
 	}
-	var out []string
-	for _, d := range lint.Policy(results[0].Policy, func(o ir.Origin) diag.Range { return results[0].Ranges[o] }) {
+	findings := lint.Policy(results[0].Policy, func(o ir.Origin) diag.Range { return results[0].Ranges[o] })
+	for _, d := range findings {
 		if d.Severity != diag.Warning || d.At.Start.Line < 4 || d.Help == "" || strings.HasSuffix(d.Message, ".") {
 			t.Errorf("%+v", d)
 		}
-		out = append(out, d.Code)
 	}
-	return strings.Join(out, " ")
+	return cases.Codes(findings)
 }

@@ -50,6 +50,14 @@ type Placeholder struct {
 	Directory bool
 }
 
+// Fact is what stands there once the placeholder is made.
+func (p Placeholder) Fact() Fact {
+	if p.Directory {
+		return Fact{Kind: Directory, Placeholder: true}
+	}
+	return Fact{Kind: File, Placeholder: true}
+}
+
 // Table is what the operations mean under the binding and the facts. Errors are
 // *BindingError, *MissingError, *LinkError, *NodeError, or say which fact or
 // placeholder the runtime left out.

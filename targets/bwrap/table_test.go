@@ -160,10 +160,7 @@ func TestMissingPathsAreRefusedOrKeptMissing(t *testing.T) {
 		t.Errorf("Table() without placeholders = %v, want an error", table)
 	}
 	for _, p := range got {
-		f[p.Path] = Fact{Kind: File, Placeholder: true}
-		if p.Directory {
-			f[p.Path] = Fact{Kind: Directory, Placeholder: true}
-		}
+		f[p.Path] = p.Fact()
 	}
 	table := roundTrip(t, s, testBinding, f)
 	if e := table.at(at(t, "/w/a/b/key")); e == nil || e.Kind != HiddenFile {
@@ -238,10 +235,7 @@ func TestAnOptionalRuleOnTheWay(t *testing.T) {
 			continue
 		}
 		for _, w := range got {
-			f[w.Path] = Fact{Kind: File, Placeholder: true}
-			if w.Directory {
-				f[w.Path] = Fact{Kind: Directory, Placeholder: true}
-			}
+			f[w.Path] = w.Fact()
 		}
 		table, err := s.Table(testBinding, f)
 		if err != nil {

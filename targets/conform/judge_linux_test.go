@@ -44,11 +44,7 @@ func (x *trial) model(f bwrap.Facts) *targets.Model {
 		x.t.Fatal(err)
 	}
 	for _, w := range wanted {
-		kind := bwrap.File
-		if w.Directory {
-			kind = bwrap.Directory
-		}
-		f[w.Path] = bwrap.Fact{Kind: kind, Placeholder: true}
+		f[w.Path] = w.Fact()
 	}
 	m, err := x.linux.Model(x.binding, f)
 	if err != nil {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"os"
-	"syscall"
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
@@ -31,8 +30,6 @@ type Traits struct {
 	Indirect bool
 	// Spelled is the path as the kernel spells it for the sandbox; nil: as it is.
 	Spelled func(ir.Path) ir.Path
-	// Refusals are the errors with which the layers of the sandbox refuse.
-	Refusals []syscall.Errno
 }
 
 // Addition is what a policy is given beside a read and an execute of the program
@@ -50,6 +47,10 @@ type Sandbox interface {
 	// Call is how a command is started in the sandbox, on a machine with that binding,
 	// as Spelled spells it.
 	Call(b ir.Binding, command []string) (Call, error)
+	// Refusals names the errors with which the sandbox may refuse the request, on a
+	// machine with that binding that stands as it does now. None: it refuses nothing of
+	// the kind, by what the artifacts say.
+	Refusals(b ir.Binding, q ir.Request) ([]string, error)
 	// Fault is why a call ended without an answer: what was written to standard error
 	// and how the process ended. A *RejectedError says that it will never do better.
 	Fault(said string, err error) error

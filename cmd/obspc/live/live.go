@@ -144,17 +144,24 @@ func (b *Bench) try(o Observation, s *subject, q ir.Request) Observation {
 			return o.untried("%s", why)
 		}
 	}
-	inside, err := b.fresh(nodes, func() (syscall.Errno, error) { return b.sandboxed(s, word, args) })
-	switch {
+	var refusals []string
+	inside, err := b.fresh(nodes, func() (_ syscall.Errno, err error) {
+		if refusals, err = s.sandbox.Refusals(b.seen(), placed); err != nil {
+			return 0, err
+		}
+		return b.sandboxed(s, word, args)
+	})
+	switch errno := unix.ErrnoName(inside); {
 	case err != nil:
 		return o.untried("%v", err)
 	case inside == 0:
 		o.Kernel = Allow
-		return o
-	case !slices.Contains(b.traits.Refusals, inside):
-		return o.untried("it failed with %s, which is no refusal", unix.ErrnoName(inside))
+	case len(refusals) > 0 && !slices.Contains(refusals, errno):
+		// Where the model refuses nothing, every failure counts: against what allows it.
+		return o.untried("it failed with %s, and the sandbox refuses it with %s", errno, strings.Join(refusals, " or "))
+	default:
+		o.Kernel, o.Errno = Deny, errno
 	}
-	o.Kernel, o.Errno = Deny, unix.ErrnoName(inside)
 	return o
 }
 

@@ -29,13 +29,11 @@ type Seatbelt struct{ program string }
 func NewSeatbelt(program string) Seatbelt { return Seatbelt{program} }
 
 // Traits: the sandbox is a profile over the host's own files, whose paths the kernel
-// resolves, and refuses with EPERM unless a rule names another error, which none of
-// obspc's does.
+// resolves.
 func (Seatbelt) Traits() Traits {
 	return Traits{
 		Target: ir.Seatbelt, System: "macOS", Indirect: true,
-		Spelled:  func(p ir.Path) ir.Path { return ir.MustPath(sbpl.Canonical(p.String())) },
-		Refusals: []syscall.Errno{unix.EPERM, unix.EACCES},
+		Spelled: func(p ir.Path) ir.Path { return ir.MustPath(sbpl.Canonical(p.String())) },
 	}
 }
 
@@ -69,6 +67,12 @@ func (s *profile) Call(b ir.Binding, command []string) (Call, error) {
 		args = append(args, "-D", name+"="+params[name])
 	}
 	return Call{Program: s.program, Args: append(append(args, "--"), command...)}, nil
+}
+
+// Refusals: Seatbelt refuses with EPERM unless a rule names another error, which none
+// of obspc's does.
+func (*profile) Refusals(ir.Binding, ir.Request) ([]string, error) {
+	return []string{"EPERM", "EACCES"}, nil
 }
 
 // Exit codes of sandbox-exec's own (sysexits.h): EX_DATAERR for a profile that it

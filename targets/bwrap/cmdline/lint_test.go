@@ -7,6 +7,7 @@ import (
 
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets/bwrap/cmdline"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // quiet are options under which a command line has no finding about the process.
@@ -60,10 +61,10 @@ func TestLint(t *testing.T) {
 		{"options-in-command", "sh --ro-bind / /", "bwrap --ro-bind / /"},
 	} {
 		if got := lint(quiet + tt.faulty + " ls"); !slices.ContainsFunc(got, func(d diag.Diagnostic) bool { return d.Code == tt.code }) {
-			t.Errorf("%s: %s, want %s", tt.faulty, codes(got), tt.code)
+			t.Errorf("%s: %s, want %s", tt.faulty, cases.Codes(got), tt.code)
 		}
 		if got := lint(quiet + tt.mended + " ls"); slices.ContainsFunc(got, func(d diag.Diagnostic) bool { return d.Code == tt.code }) {
-			t.Errorf("%s: %s, want no %s", tt.mended, codes(got), tt.code)
+			t.Errorf("%s: %s, want no %s", tt.mended, cases.Codes(got), tt.code)
 		}
 	}
 }
@@ -78,7 +79,7 @@ func TestLintProcess(t *testing.T) {
 		"--unshare-all": "shared-ipc shared-network shared-pid", "--die-with-parent": "no-die-with-parent", "--new-session": "no-new-session",
 		"--cap-drop ALL": "root-capabilities", "--clearenv": "inherited-environment", "--disable-userns": "nested-user-namespaces",
 	} {
-		if got := codes(lint(strings.Replace(quiet, option+" ", "", 1) + "--ro-bind /usr /usr ls")); got != want {
+		if got := cases.Codes(lint(strings.Replace(quiet, option+" ", "", 1) + "--ro-bind /usr /usr ls")); got != want {
 			t.Errorf("without %s: %q, want %q", option, got, want)
 		}
 	}
@@ -94,14 +95,14 @@ func TestLintProcess(t *testing.T) {
 func TestLintStream(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"--tmpfs\x00/a\x00--\x00--unshare-net\x00", "--tmpfs\x00/a\x00junk\x00--unshare-net\x00"} {
-		if got := codes(lint(text)); !strings.Contains(got, "options-dropped") {
+		if got := cases.Codes(lint(text)); !strings.Contains(got, "options-dropped") {
 			t.Errorf("lint(%q) = %s, want options-dropped", text, got)
 		}
 	}
-	if got := codes(lint("--tmpfs\x00/a\x00--\x00")); strings.Contains(got, "options-dropped") {
+	if got := cases.Codes(lint("--tmpfs\x00/a\x00--\x00")); strings.Contains(got, "options-dropped") {
 		t.Errorf("nothing follows, and it is dropped: %s", got)
 	}
-	if got := codes(lint("bwrap --tmpfs /a ls\nbwrap --tmpfs /b ls\n")); !strings.Contains(got, "more-commands") {
+	if got := cases.Codes(lint("bwrap --tmpfs /a ls\nbwrap --tmpfs /b ls\n")); !strings.Contains(got, "more-commands") {
 		t.Errorf("the second command is not read: %s", got)
 	}
 }
@@ -111,7 +112,7 @@ func TestLintWords(t *testing.T) {
 	t.Parallel()
 	list := lint("bwrap --ro-bind /w/.git /w/.git --bind / / --tmpfs /home/u/.ssh --bind /w /w --ro-bind-try /w/a/b /w/a/b --setenv TOKEN x --symlink a /l --dir /l/x --args 4 sh")
 	if len(list) < 9 {
-		t.Errorf("findings: %s", codes(list))
+		t.Errorf("findings: %s", cases.Codes(list))
 	}
 	for _, d := range list {
 		if d.Severity != diag.Warning || d.Message == "" || d.Help == "" || strings.HasSuffix(d.Message, ".") || d.At.File != "t" || d.At.Start.Line != 1 {

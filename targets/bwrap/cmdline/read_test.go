@@ -6,6 +6,7 @@ import (
 
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets/bwrap/cmdline"
+	"github.com/obspc/obspc/testdata/cases"
 )
 
 // read reads a text that bwrap takes.
@@ -16,14 +17,6 @@ func read(t testing.TB, text string) *cmdline.Command {
 		t.Fatalf("Read(%q): %v", text, list)
 	}
 	return c
-}
-
-func codes(list diag.List) string {
-	var out []string
-	for _, d := range list {
-		out = append(out, d.Code)
-	}
-	return strings.Join(out, " ")
 }
 
 // TestWords reads the same options in many spellings.
@@ -146,7 +139,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s: message %q, help %q", d.Code, d.Message, d.Help)
 			}
 		}
-		if got := codes(errs); got != tt.code {
+		if got := cases.Codes(errs); got != tt.code {
 			t.Errorf("Read(%.60q) = %q, want %s", tt.text, got, tt.code)
 		}
 	}
@@ -162,7 +155,7 @@ func TestRelease(t *testing.T) {
 			t.Fatalf("ParseVersion(%q) failed", release)
 		}
 		c, list := cmdline.Read("t", text, cmdline.Options{Release: v})
-		if got := codes(list); got != want || c.Needs.String() != "0.11.0" || c.By != "--overlay-src" {
+		if got := cases.Codes(list); got != want || c.Needs.String() != "0.11.0" || c.By != "--overlay-src" {
 			t.Errorf("for %s: %q, want %q; needs %s for %s", release, got, want, c.Needs, c.By)
 		}
 	}
