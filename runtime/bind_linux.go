@@ -119,7 +119,11 @@ func checkDirectory(slot ir.Root, at ir.Path) *Refusal {
 }
 
 func bindingRefused(e *ir.InadmissibleError) *Refusal {
-	return refuse(Input, "name another directory, or change the rule", "%v", e)
+	r := refuse(Input, "name another directory, or change the rule", "%v", e)
+	for _, rule := range e.Rules {
+		r.Statements = append(r.Statements, rule.From())
+	}
+	return r
 }
 
 func slotIsLink(slot ir.Root, n *node) *Refusal {

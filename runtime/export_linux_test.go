@@ -44,6 +44,9 @@ func Prepared(v *verify.Verified, job Job) (stream, seccomp []byte, err error) {
 	return r.launch.stream, r.launch.seccomp, nil
 }
 
+// ExamineSandboxExec is examineSandboxExec.
+var ExamineSandboxExec = examineSandboxExec
+
 // Descriptors that a prepared stream refers to.
 const (
 	ArgsFD    = argsFD

@@ -197,7 +197,7 @@ func (s *survey) checkLinkCounts(p *ir.Policy, fresh ir.Path) *Refusal {
 			continue
 		}
 		n := s.nodes[r.Path]
-		if n == nil || !n.exists() || n.kind == bwrap.Directory || n.stat.Nlink < 2 || !fresh.IsRoot() && fresh.Covers(r.Path) {
+		if n == nil || !n.exists() || kindOf(n.stat.Mode) == bwrap.Directory || n.stat.Nlink < 2 || !fresh.IsRoot() && fresh.Covers(r.Path) {
 			continue
 		}
 		outer := around(p, r.Path)
@@ -223,5 +223,5 @@ func ownBarrier(p, at ir.Path) *Refusal {
 
 func manyNames(r *ir.FileRule, links uint64) *Refusal {
 	return refuse(No, "replace it by a copy of its own (cp, then mv over it)",
-		"%s is protected (%s) and has %d names; under another one it would not be", r.Path, r.Origin, links)
+		"%s is protected (%s) and has %d names; under another one it would not be", r.Path, r.Origin, links).about(r.Origin)
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/obspc/obspc/targets/landlock"
 )
 
-// landlockABI is the kernel's Landlock version; 0 when it has none or has it
-// switched off (landlock(7)).
-func landlockABI() int {
+// landlockVersion is the kernel's Landlock ABI. Without one it is 0 and the error
+// says why (landlock_create_ruleset(2)): ENOSYS, the kernel has none; EOPNOTSUPP, it
+// is switched off.
+func landlockVersion() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return 0
+		return 0, errno
 	}
-	return int(abi)
+	return int(abi), nil
 }
 
 // ruleset is a Landlock ruleset that handles what landlock.Rules speak of, and

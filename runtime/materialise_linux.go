@@ -66,7 +66,7 @@ var arches = map[string]seccomp.Arch{"amd64": seccomp.X86_64, "arm64": seccomp.A
 func (r *execution) seccomp() ([]byte, *Refusal) {
 	program, ok := r.linux.Seccomp[arches[goruntime.GOARCH]]
 	if !ok {
-		return nil, refuse(Machine, "", "there is no seccomp program for %s", goruntime.GOARCH)
+		return nil, noProgram()
 	}
 	return program.Bytes(), nil
 }
@@ -82,46 +82,67 @@ func (r *execution) needLandlock() *Refusal {
 // lead to: Landlock knows files and not names, so it would let the target start
 // under every name. What is missing is reported together with what bwrap lacks.
 func (r *execution) checkExecute() *Refusal {
-	var lacking []*bwrap.MissingError
+	lacking := false
 	for _, rule := range r.policy.Execute {
-		at := r.binding.Path(rule.Path)
-		n := r.survey.nodes[at]
-		if n == nil || at.Root() != ir.Host {
-			continue
-		}
+		n := r.executed(rule)
 		switch {
-		case !n.exists() && !rule.Optional:
-			lacking = append(lacking, &bwrap.MissingError{Path: at, Stated: rule.Path, Origin: rule.Origin})
-			continue
-		case len(n.links) == 0 || !n.exists():
-			continue
-		}
-		if !slices.ContainsFunc(r.bound.Execute, func(other ir.ExecuteRule) bool { return other.Covers(n.real) }) {
-			return linkedExecute(rule, n.real)
+		case n == nil:
+		case !n.exists():
+			lacking = lacking || !rule.Optional
+		default:
+			if refusal := r.linkedExecute(rule, n); refusal != nil {
+				return refusal
+			}
 		}
 	}
-	if len(lacking) == 0 {
+	if !lacking {
 		return nil
 	}
-	return r.lacks(lacking)
+	all := r.lacking()
+	first := *all[0]
+	first.Others = all[1:]
+	return notKept(&first)
 }
 
-// lacks adds what the other rules lack, and reports each path once.
-func (r *execution) lacks(lacking []*bwrap.MissingError) *Refusal {
+// executed is what stands at the path of an execute rule; nil when that is no path
+// of the machine.
+func (r *execution) executed(rule ir.ExecuteRule) *node {
+	at := r.binding.Path(rule.Path)
+	if at.Root() != ir.Host {
+		return nil
+	}
+	return r.survey.nodes[at]
+}
+
+// linkedExecute refuses an execute rule whose links lead to what no execute rule
+// covers.
+func (r *execution) linkedExecute(rule ir.ExecuteRule, n *node) *Refusal {
+	if len(n.links) == 0 || slices.ContainsFunc(r.bound.Execute, func(other ir.ExecuteRule) bool { return other.Covers(n.real) }) {
+		return nil
+	}
+	return linkedExecute(rule, n.real)
+}
+
+// lacking lists the paths that rules need and the machine does not have, each
+// once.
+func (r *execution) lacking() []*bwrap.MissingError {
+	var all []*bwrap.MissingError
 	_, err := r.linux.Set.Placeholders(r.binding, r.survey.facts)
-	var more *bwrap.MissingError
-	if errors.As(err, &more) {
-		lacking = append(append([]*bwrap.MissingError{more}, more.Others...), lacking...)
+	var missing *bwrap.MissingError
+	if errors.As(err, &missing) {
+		all = append(append(all, missing), missing.Others...)
+	}
+	for _, rule := range r.policy.Execute {
+		if n := r.executed(rule); n != nil && !n.exists() && !rule.Optional {
+			all = append(all, &bwrap.MissingError{Path: r.binding.Path(rule.Path), Stated: rule.Path, Origin: rule.Origin})
+		}
 	}
 	seen := map[ir.Path]bool{}
-	lacking = slices.DeleteFunc(lacking, func(m *bwrap.MissingError) bool {
+	return slices.DeleteFunc(all, func(m *bwrap.MissingError) bool {
 		again := seen[m.Path]
 		seen[m.Path] = true
 		return again
 	})
-	first := *lacking[0]
-	first.Others = lacking[1:]
-	return notKept(&first)
 }
 
 // instructions is what the first process is told.
@@ -201,11 +222,17 @@ func (r *execution) granted(rules []landlock.BoundRule) ([]grant, error) {
 	return out, nil
 }
 
+func noProgram() *Refusal {
+	r := refuse(Machine, "run on amd64 or arm64", "there is no seccomp program for %s", goruntime.GOARCH)
+	r.check = seccompFilter
+	return r
+}
+
 func noLandlock(have int) *Refusal {
 	return refuse(Machine, "use Linux 5.19 or later with landlock in the lsm= boot parameter, or let everything readable start (execute)",
 		"this policy says what may be executed, which needs Landlock ABI %d; this kernel has %d", landlock.ABI, have)
 }
 
 func linkedExecute(rule ir.ExecuteRule, real ir.Path) *Refusal {
-	return refuse(No, "name that under execute", "%s (%s) leads to %s, which no execute rule covers", rule.Path, rule.Origin, real)
+	return refuse(No, "name that under execute", "%s (%s) leads to %s, which no execute rule covers", rule.Path, rule.Origin, real).about(rule.Origin)
 }

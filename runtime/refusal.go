@@ -1,6 +1,10 @@
 package runtime
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
 
 // Code is the class of a run that obspc refused or could not do (design 9); the
 // process ends with 125 and evidence carries the class.
@@ -24,6 +28,10 @@ type Refusal struct {
 	Exit    int  // the exit code of the process: 125, 126 or 127
 	Message string
 	Help    string
+	// Statements are those of the policy that it is about, as far as it is about some.
+	Statements []ir.Origin
+	// check names the check of Examine that it belongs to, "" when none is known.
+	check string
 }
 
 func (r *Refusal) Error() string {
@@ -46,6 +54,12 @@ const (
 // refuse is a Refusal before anything was started.
 func refuse(code Code, help, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Word: Refused, Exit: ExitRefused, Message: fmt.Sprintf(format, args...), Help: help}
+}
+
+// about notes the statements that a refusal is about.
+func (r *Refusal) about(statements ...ir.Origin) *Refusal {
+	r.Statements = statements
+	return r
 }
 
 // setupFailed is a Refusal after bwrap was started and before the command was.

@@ -22,7 +22,7 @@ func Start(ctx context.Context, v *verify.Verified, job Job) (*Outcome, error) {
 	r := &execution{job: job, verified: v, evidence: NewEvidence(job.Development), outcome: &Outcome{}}
 	r.outcome.Evidence = r.evidence
 	began := time.Now()
-	refusal := r.onOwnThread(ctx)
+	refusal := r.onOwnThread(ctx, r.do)
 	r.evidence.timed(began)
 	if refusal != nil {
 		r.evidence.refusedBy(refusal)
@@ -36,7 +36,7 @@ func Start(ctx context.Context, v *verify.Verified, job Job) (*Outcome, error) {
 // onOwnThread runs the job on a thread that serves nothing else and ends with it:
 // bwrap dies with the thread that starts it, and that thread may have a mount
 // namespace of its own.
-func (r *execution) onOwnThread(ctx context.Context) *Refusal {
+func (r *execution) onOwnThread(ctx context.Context, do func(context.Context) *Refusal) *Refusal {
 	var refusal *Refusal
 	var fault any
 	done := make(chan struct{})
@@ -46,7 +46,7 @@ func (r *execution) onOwnThread(ctx context.Context) *Refusal {
 		defer func() { fault = recover() }()
 		defer r.cleanUp(patience(ctx))
 		defer r.job.Terminal.Restore()
-		refusal = r.do(ctx)
+		refusal = do(ctx)
 	}()
 	<-done
 	if fault != nil {
@@ -78,12 +78,15 @@ type execution struct {
 	launch            launch
 }
 
-// steps are what happens before anything is started, in order.
-var steps = []struct {
+// step is one thing that happens before anything is started.
+type step struct {
 	name string
 	do   func(*execution) *Refusal
 	why  string
-}{
+}
+
+// steps are all of them, in order.
+var steps = []step{
 	{"choose", (*execution).choose, "the policy and its Linux artifacts, from verified bytes"},
 	{"tool", (*execution).findTool, "a bubblewrap that only root can change"},
 	{"bind", (*execution).bind, "slots get paths that the policy admits"},
@@ -95,6 +98,14 @@ var steps = []struct {
 }
 
 func (r *execution) do(ctx context.Context) *Refusal {
+	if refusal := r.through(ctx, steps); refusal != nil {
+		return refusal
+	}
+	return r.supervise(ctx)
+}
+
+// through goes through the steps, until one refuses.
+func (r *execution) through(ctx context.Context, steps []step) *Refusal {
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return cancelled(ctx)
@@ -103,7 +114,7 @@ func (r *execution) do(ctx context.Context) *Refusal {
 			return refusal
 		}
 	}
-	return r.supervise(ctx)
+	return nil
 }
 
 // choose takes the policy and its artifacts from the release.
@@ -127,17 +138,24 @@ func (r *execution) choose() *Refusal {
 }
 
 func (r *execution) findTool() (refusal *Refusal) {
-	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
-		return changedUser()
+	if refusal := sameUser(); refusal != nil {
+		return refusal
 	}
-	r.tool, refusal = findTool(r.job.Bwrap)
-	if refusal == nil {
+	if r.tool, refusal = findTool(r.job.Bwrap); refusal == nil {
 		r.evidence.Host.Bwrap = &FileEvidence{
 			Path: r.tool.path.String(), SHA256: r.tool.digest, Version: r.tool.version,
 			Device: r.tool.identity.Dev, Inode: r.tool.identity.Ino,
 		}
 	}
 	return refusal
+}
+
+// sameUser refuses to run with the rights of two users.
+func sameUser() *Refusal {
+	if os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() {
+		return changedUser()
+	}
+	return nil
 }
 
 func (r *execution) bind() *Refusal {
@@ -193,13 +211,18 @@ func (r *execution) protect() *Refusal {
 	return r.admit()
 }
 
-// look takes the facts.
-func (r *execution) look() (refusal *Refusal) {
+// named are the paths of the machine that facts are taken of.
+func (r *execution) named() []ir.Path {
 	paths := r.linux.Set.NamedPaths(r.binding)
 	for _, e := range r.bound.Execute {
 		paths = append(paths, e.Path)
 	}
-	if r.survey, refusal = look(r.bound, paths); refusal != nil {
+	return paths
+}
+
+// look takes the facts.
+func (r *execution) look() (refusal *Refusal) {
+	if r.survey, refusal = look(r.bound, r.named()); refusal != nil {
 		return refusal
 	}
 	r.evidence.Facts = r.survey.evidence()
@@ -290,21 +313,39 @@ func notForLinux(name string) *Refusal {
 	return refuse(Input, `add "bwrap" to its targets`, "policy %q is not compiled for Linux", name)
 }
 
-// notKept is what a target says about a binding and its facts.
+// notKept is what a target says about a binding and its facts: of several faults,
+// the first.
 func notKept(err error) *Refusal {
+	err = each(err)[0]
 	var missing *bwrap.MissingError
 	var link *bwrap.LinkError
 	var node *bwrap.NodeError
 	var binding *bwrap.BindingError
 	switch {
 	case errors.As(err, &missing):
-		return refuse(Machine, "", "%v", err)
+		return missingPaths(missing)
 	case errors.As(err, &link):
-		return refuse(No, "", "%v", err)
+		return refuse(No, "", "%v", err).about(link.Origin)
 	case errors.As(err, &node):
-		return refuse(Machine, "", "%v", err)
+		return refuse(Machine, "", "%v", err).about(node.Origin)
 	case errors.As(err, &binding):
-		return refuse(Input, "", "%v", err)
+		return refuse(Input, "", "%v", err).about(binding.Origin, binding.From)
 	}
 	return refuse(Bug, "", "%v", err)
+}
+
+// each is the errors that err joins, or err alone.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+func missingPaths(m *bwrap.MissingError) *Refusal {
+	r := refuse(Machine, "", "%v", m).about(m.Origin)
+	for _, other := range m.Others {
+		r.Statements = append(r.Statements, other.Origin)
+	}
+	return r
 }

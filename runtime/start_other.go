@@ -13,10 +13,14 @@ import (
 
 // Start refuses: this version runs sandboxes on Linux only.
 func Start(context.Context, *verify.Verified, Job) (*Outcome, error) {
-	r := refuse(Machine, "compile and verify here, run on Linux", "running on %s is not supported in this version", runtime.GOOS)
+	r := notHere()
 	e := NewEvidence(false)
 	e.refusedBy(r)
 	return &Outcome{Exit: r.Exit, Evidence: e}, r
+}
+
+func notHere() *Refusal {
+	return refuse(Machine, "compile and verify here, run on Linux", "running on %s is not supported in this version", runtime.GOOS)
 }
 
 // First has no sandbox to be in.

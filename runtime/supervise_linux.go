@@ -18,7 +18,11 @@ import (
 )
 
 // supervise starts what was prepared and sees it to its end.
-func (r *execution) supervise(ctx context.Context) *Refusal {
+func (r *execution) supervise(ctx context.Context) *Refusal { return r.inSandbox(ctx, r.watch) }
+
+// inSandbox starts what was prepared, and hands it on when it waits for the go
+// byte.
+func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *sandbox, *wake) *Refusal) *Refusal {
 	w, err := newWake(ctx)
 	if err != nil {
 		return refuse(Machine, "", "%v", err)
@@ -54,7 +58,7 @@ func (r *execution) supervise(ctx context.Context) *Refusal {
 		r.sweep(strays, launched)
 		return refusal
 	}
-	return r.watch(ctx, s, w)
+	return then(ctx, s, w)
 }
 
 // prepare brings the sandbox up to the go byte, which is not sent yet.

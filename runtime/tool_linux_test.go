@@ -28,6 +28,22 @@ var standIns = map[string]func() int{
 		fmt.Fprintln(os.Stderr, "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted")
 		return 1
 	},
+	"bwrap-exhausted": func() int {
+		fmt.Fprintln(os.Stderr, "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)")
+		return 1
+	},
+	"bwrap-old-exhausted": func() int {
+		fmt.Fprintln(os.Stderr, "bwrap: Creating new namespace failed: No space left on device")
+		return 1
+	},
+	"bwrap-unfiltered": func() int {
+		fmt.Fprintln(os.Stderr, "bwrap: prctl(PR_SET_SECCOMP): Operation not permitted")
+		return 1
+	},
+	"bwrap-ancient": func() int {
+		fmt.Fprintln(os.Stderr, "bwrap: Unknown option --disable-userns")
+		return 1
+	},
 	"bwrap-silent": func() int { return 1 },
 	"bwrap-lies": func() int {
 		// Names a process that is not the sandbox's: nobody may kill that.

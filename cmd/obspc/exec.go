@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
@@ -121,6 +122,51 @@ func (conf *configuration) trusted() []string {
 	return append([]string{conf.dir}, files...)
 }
 
+// configFlags tell obsrun what is trusted. A policy file with a second name is
+// refused, and each link on the way to one is named beside its directory.
+func configFlags(trusted []string) ([]string, error) {
+	if err := singleNames(trusted[1:]); err != nil {
+		return nil, err
+	}
+	var out []string
+	for i, path := range trusted {
+		if info, err := os.Lstat(path); i > 0 && (err != nil || info.Mode().Type() != os.ModeSymlink) {
+			continue // its directory, which stands first, is kept
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return nil, &exitError{exitMachine, err}
+		}
+		out = append(out, "--config-dir", path)
+	}
+	return out, nil
+}
+
+// singleNames refuses policy files with a second name: the command could edit
+// them under that one.
+func singleNames(files []string) error {
+	for _, file := range files {
+		var s unix.Stat_t
+		if err := unix.Stat(file, &s); err != nil {
+			return wrongCall("%s: %w", file, err)
+		}
+		if s.Nlink > 1 {
+			return wrongCall("%s has another name on this disk, under which it could be changed from inside; copy it: cp --remove-destination", file)
+		}
+	}
+	return nil
+}
+
+// developmentPins accept the release made just now and no other.
+func developmentPins(files []release.File) (*release.Pins, error) {
+	for _, f := range files {
+		if f.Name == release.SumsName {
+			return &release.Pins{Product: release.LocalProduct, NoExpiry: true, Sums: []release.Digest{release.Sum(f.Data)}}, nil
+		}
+	}
+	return nil, fmt.Errorf("the release has no %s", release.SumsName)
+}
+
 // execPath is PATH, or the configuration found from the current directory.
 func execPath(c *cli.Context) (string, error) {
 	if path := c.Args().First(); path != "" {
@@ -148,15 +194,18 @@ func execPath(c *cli.Context) (string, error) {
 	return "", wrongCall("there is no *.policy.hcl here and none in .obspc; give a PATH")
 }
 
-// development is a release of one policy for this machine, product "local".
-func (conf *configuration) development(r compiler.Result) ([]release.File, error) {
-	narrowed := *r.Policy
-	narrowed.Targets = slices.DeleteFunc(slices.Clone(r.Policy.Targets), func(t ir.Target) bool { return t != ir.Bwrap })
-	if len(narrowed.Targets) == 0 {
-		return nil, wrongCall("policy %q is not for this system: its targets are %v", r.Policy.Name, r.Policy.Targets)
+// development is a release of these policies for this machine, product "local".
+func (conf *configuration) development(results ...compiler.Result) ([]release.File, error) {
+	conf.results = nil
+	for _, r := range results {
+		narrowed := *r.Policy
+		narrowed.Targets = slices.DeleteFunc(slices.Clone(r.Policy.Targets), func(t ir.Target) bool { return t != ir.Bwrap })
+		if len(narrowed.Targets) == 0 {
+			return nil, wrongCall("policy %q is not for this system: its targets are %v", r.Policy.Name, r.Policy.Targets)
+		}
+		r.Policy = &narrowed
+		conf.results = append(conf.results, r)
 	}
-	r.Policy = &narrowed
-	conf.results = []compiler.Result{r}
 	return conf.build(release.Input{Compiler: release.Version})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -16,9 +15,6 @@ import (
 // sealed memory files, so that nothing can change between here and there and
 // nothing is left behind. It returns only when that fails.
 func (r runner) exec(c *cli.Context, files []release.File, policy string, trusted, command []string) error {
-	if err := singleNames(trusted[1:]); err != nil {
-		return err
-	}
 	packed, err := release.Pack(files)
 	if err != nil {
 		return err
@@ -38,15 +34,11 @@ func (r runner) exec(c *cli.Context, files []release.File, policy string, truste
 		}
 		args = append(args, in.flag, strconv.Itoa(fd))
 	}
-	for i, path := range trusted {
-		if info, err := os.Lstat(path); i > 0 && (err != nil || info.Mode().Type() != os.ModeSymlink) {
-			continue // its directory, which stands first, is kept
-		}
-		if path, err = filepath.Abs(path); err != nil {
-			return &exitError{exitMachine, err}
-		}
-		args = append(args, "--config-dir", path)
+	kept, err := configFlags(trusted)
+	if err != nil {
+		return err
 	}
+	args = append(args, kept...)
 	for _, name := range []string{"workspace", "bwrap", "evidence"} {
 		if v := c.String(name); v != "" {
 			args = append(args, "--"+name, v)
@@ -59,31 +51,6 @@ func (r runner) exec(c *cli.Context, files []release.File, policy string, truste
 	}
 	args = append(append(args, "--"), command...)
 	return &exitError{exitMachine, fmt.Errorf("starting %s: %w", r.path, unix.Exec(r.path, args, os.Environ()))}
-}
-
-// singleNames refuses policy files with a second name: the command could edit
-// them under that one.
-func singleNames(files []string) error {
-	for _, file := range files {
-		var s unix.Stat_t
-		if err := unix.Stat(file, &s); err != nil {
-			return wrongCall("%s: %w", file, err)
-		}
-		if s.Nlink > 1 {
-			return wrongCall("%s has another name on this disk, under which it could be changed from inside; copy it: cp --remove-destination", file)
-		}
-	}
-	return nil
-}
-
-// developmentPins accept the release made just now and no other.
-func developmentPins(files []release.File) (*release.Pins, error) {
-	for _, f := range files {
-		if f.Name == release.SumsName {
-			return &release.Pins{Product: release.LocalProduct, NoExpiry: true, Sums: []release.Digest{release.Sum(f.Data)}}, nil
-		}
-	}
-	return nil, fmt.Errorf("the release has no %s", release.SumsName)
 }
 
 // sealedFile is a memory file that nobody can change any more, open across exec.

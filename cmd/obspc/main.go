@@ -132,7 +132,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 // (flagsFirst), because cli answers with the whole help text on standard output.
 func commands() []*cli.Command {
 	return []*cli.Command{
-		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(), goldenCommand(), lintCommand(), versionCommand(),
+		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(),
+		goldenCommand(), lintCommand(), doctorCommand(), versionCommand(),
 	}
 }
 
@@ -148,6 +149,7 @@ enforces, and only what was verified runs:
    obspc golden . --dir golden                what changed in the files that reviewers have seen
    obspc compile . -o release                 make the artifacts
    obspc verify release --pins obspc.pins     may they be used
+   obspc doctor .                             can this machine keep them
    obspc exec -- make test                    run a command under the policy, here and now
 
 Every command has --help with examples.`

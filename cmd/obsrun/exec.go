@@ -21,9 +21,7 @@ var execFlags = []flag{
 func runDevelopment(c *call) error {
 	switch {
 	case c.has("--build") && c.get("--build") != release.Version:
-		r := wrongCall("obspc %s and obsrun %s are not of one build; install both from one archive", c.get("--build"), release.Version)
-		r.Code = runtime.Machine
-		return r
+		return otherBuild(c.get("--build"))
 	case len(c.args) > 0:
 		return wrongCall("exec takes its command behind --, not %s", strings.Join(c.args, " "))
 	case len(c.rest) == 0:
@@ -76,7 +74,14 @@ func (c *call) terminal() (*runtime.Terminal, error) {
 	return runtime.OpenTerminal(file, os.Getenv("TERM"))
 }
 
-// handedOver is the release and the pins that obspc exec made.
+// otherBuild refuses to work for an obspc that may mean something else.
+func otherBuild(build string) *runtime.Refusal {
+	r := wrongCall("obspc %s and obsrun %s are not of one build; install both from one archive", build, release.Version)
+	r.Code = runtime.Machine
+	return r
+}
+
+// handedOver is the release and the pins that obspc made, or that the call names.
 func (c *call) handedOver() (verify.Source, []byte, error) {
 	if c.has("--release") {
 		pins, err := readPins(c.get("--pins"))

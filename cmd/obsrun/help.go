@@ -13,8 +13,9 @@ const overview = `obsrun runs commands of verified releases, each in a sandbox o
 
 Usage:
   obsrun run POLICY/COMMAND --release DIR --pins FILE [--arg NAME=VALUE]…
+  obsrun doctor [--release DIR --pins FILE]
   obsrun version
-  obsrun help [run|exec]
+  obsrun help [run|exec|doctor]
 
 Example:
   obsrun run payments/post-batch --release release --pins obspc.pins --arg batch_id=2026-11

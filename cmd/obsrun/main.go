@@ -29,18 +29,21 @@ func main() {
 	os.Exit(start(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// verb is one thing that obsrun does.
+// verb is one thing that obsrun does. Plain: it runs no command whose exit codes
+// could be mistaken for its own, so those are the classes 1, 2 and 3.
 type verb struct {
 	name  string
 	flags []flag
 	do    func(*call) error
 	help  string
+	plain bool
 }
 
 var verbs = []verb{
-	{"run", runFlags, runGoverned, runHelp},
-	{"exec", execFlags, runDevelopment, execHelp},
-	{"version", nil, printVersion, "Usage: obsrun version\n"},
+	{"run", runFlags, runGoverned, runHelp, false},
+	{"exec", execFlags, runDevelopment, execHelp, false},
+	{"doctor", doctorFlags, examine, doctorHelp, true},
+	{"version", nil, printVersion, "Usage: obsrun version\n", false},
 }
 
 // call is one call of a verb.
@@ -77,7 +80,7 @@ func start(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 func (v *verb) call(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p, err := parse(v.flags, args)
 	if err != nil {
-		return complain(stderr, wrongCall("%s: %v; see obsrun help %s", v.name, err, v.name))
+		return v.complain(stderr, wrongCall("%s: %v; see obsrun help %s", v.name, err, v.name))
 	}
 	if p.help {
 		io.WriteString(stdout, v.help)
@@ -85,9 +88,22 @@ func (v *verb) call(args []string, stdin io.Reader, stdout, stderr io.Writer) in
 	}
 	c := &call{parsed: p, stdin: stdin, stdout: stdout, stderr: stderr}
 	if err := v.do(c); err != nil {
-		return complain(stderr, err)
+		return v.complain(stderr, err)
 	}
 	return c.exit
+}
+
+// complain says why nothing came of a call of the verb, and is its exit code.
+func (v *verb) complain(w io.Writer, err error) int {
+	code := complain(w, err)
+	var r *runtime.Refusal
+	switch {
+	case !v.plain:
+		return code
+	case errors.As(err, &r):
+		return int(r.Code)
+	}
+	return int(runtime.Machine)
 }
 
 // complain says why nothing came of a call, and is its exit code.

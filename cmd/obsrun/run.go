@@ -179,18 +179,25 @@ func (c *call) verified(job runtime.Job, open func() (verify.Source, []byte, err
 	}
 	v, report := verify.Open(src, verify.Trust{Pins: pins, Now: time.Now(), Only: []string{job.Policy}, Development: job.Development})
 	if v == nil {
-		fmt.Fprint(c.stderr, report)
-		r := wrongCall("the release is not verified, so nothing was started")
-		r.Code = runtime.Code(report.ExitCode())
-		return refused(job, r)
+		return refused(job, c.notVerified(report))
 	}
 	for _, w := range report.Warnings {
-		fmt.Fprintf(c.stderr, "obsrun: warning: %s\n", w)
+		c.warn(w)
 	}
 	ctx, stop := interruptible(job.Terminal)
 	defer stop()
 	return runtime.Start(ctx, v, job)
 }
+
+// notVerified shows why a release may not be used.
+func (c *call) notVerified(report *verify.Report) *runtime.Refusal {
+	fmt.Fprint(c.stderr, report)
+	r := wrongCall("the release is not verified, so nothing was started")
+	r.Code = runtime.Code(report.ExitCode())
+	return r
+}
+
+func (c *call) warn(what string) { fmt.Fprintf(c.stderr, "obsrun: warning: %s\n", what) }
 
 // refused is the outcome of a run before there was a verified release.
 func refused(job runtime.Job, err error) (*runtime.Outcome, error) {

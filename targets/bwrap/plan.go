@@ -1,7 +1,9 @@
 package bwrap
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
@@ -59,8 +61,8 @@ func (p Placeholder) Fact() Fact {
 }
 
 // Table is what the operations mean under the binding and the facts. Errors are
-// *BindingError, *MissingError, *LinkError, *NodeError, or say which fact or
-// placeholder the runtime left out.
+// *BindingError, *MissingError, *LinkError, *NodeError, several of these joined, or
+// say which fact or placeholder the runtime left out.
 func (s *Set) Table(b ir.Binding, f Facts) (*Table, error) {
 	p, err := s.plan(b, f)
 	if err != nil {
@@ -111,21 +113,30 @@ func (s *Set) plan(b ir.Binding, f Facts) (*plan, error) {
 	if err := p.place(s); err != nil {
 		return nil, err
 	}
+	var faults []error
 	for _, o := range p.ops {
-		if err := p.activate(o); err != nil {
-			return nil, err
-		}
+		faults = append(faults, p.activate(o))
 	}
 	if p.lacking != nil {
-		return nil, p.lacking
+		faults = append(faults, p.lacking)
 	}
 	for _, o := range p.ops {
-		if err := p.followed(o); err != nil {
-			return nil, err
-		}
+		faults = append(faults, p.followed(o))
+	}
+	if err := together(faults); err != nil {
+		return nil, err
 	}
 	p.want()
 	return p, nil
+}
+
+// together is all faults that are some; a single one stays itself.
+func together(faults []error) error {
+	faults = slices.DeleteFunc(faults, func(err error) bool { return err == nil })
+	if len(faults) == 1 {
+		return faults[0]
+	}
+	return errors.Join(faults...)
 }
 
 // place binds every operation and holds the binding to the order of roots: no
