@@ -50,12 +50,9 @@ func states(e *runtime.Examination) map[string]runtime.Finding {
 	return out
 }
 
-// TestLiveExamine: a machine that runs the tests can run sandboxes, and nothing of
-// the trial is left.
+// TestLiveExamine: a machine that runs the tests can run sandboxes.
 func TestLiveExamine(t *testing.T) {
 	needSandbox(t)
-	before, err := filepath.Glob("/tmp/obspc-workspace-*")
-	must(t, err)
 	e := runtime.Examine(context.Background(), "")
 	if !e.Can || e.ExitCode() != 0 {
 		t.Errorf("Examine says that this machine cannot:\n%s", e.JSON())
@@ -65,11 +62,6 @@ func TestLiveExamine(t *testing.T) {
 		if have[name].State != runtime.OK {
 			t.Errorf("%s: %+v, want ok", name, have[name])
 		}
-	}
-	after, err := filepath.Glob("/tmp/obspc-workspace-*")
-	must(t, err)
-	if len(after) > len(before) {
-		t.Errorf("the trial left workspaces: %q, before %q", after, before)
 	}
 	var back runtime.Examination
 	if err := json.Unmarshal(e.JSON(), &back); err != nil || !reflect.DeepEqual(&back, e) {

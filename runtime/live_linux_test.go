@@ -26,7 +26,7 @@ func TestLiveUnprivileged(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(probePath, "-test.run=^TestLive", "-test.v", "-test.timeout=120s")
+	cmd := exec.Command(probePath, "-test.run=^TestLive", "-test.v", "-test.timeout=240s")
 	cmd.Dir, cmd.Env = "/", []string{"TMPDIR=" + dir, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	text, err := cmd.CombinedOutput()
