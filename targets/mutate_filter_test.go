@@ -84,15 +84,7 @@ func sameAnswers(t *testing.T, a, b []byte, arch seccomp.Arch) bool {
 	if err != nil {
 		return false
 	}
-	var values []uint64
-	for _, text := range [][]byte{a, b} {
-		for i := 0; i < len(text); i += instructionSize {
-			k := uint64(binary.LittleEndian.Uint32(text[i+4:]))
-			values = append(values, k, k+1, k-1&0xffffffff)
-		}
-	}
-	slices.Sort(values)
-	values = slices.Compact(values)
+	values, arguments := compared(a, b)
 	same := func(d seccomp.Data) bool { return seccomp.Run(one, d) == seccomp.Run(other, d) }
 	for _, nr := range values {
 		call := seccomp.Call(arch, uint32(nr))
@@ -104,8 +96,8 @@ func sameAnswers(t *testing.T, a, b []byte, arch seccomp.Arch) bool {
 		if nr > 0xffff {
 			continue // no call has such a number: arguments do not matter
 		}
-		for _, first := range small(values) {
-			for _, second := range small(values) {
+		for _, first := range arguments {
+			for _, second := range arguments {
 				if call.Args = [6]uint64{first, second, second, first, second, first}; !same(call) {
 					return false
 				}
@@ -118,8 +110,23 @@ func sameAnswers(t *testing.T, a, b []byte, arch seccomp.Arch) bool {
 	return true
 }
 
-// small are the values of arguments that are kinds and flags, not numbers of
-// calls or actions.
-func small(values []uint64) []uint64 {
-	return slices.DeleteFunc(slices.Clone(values), func(v uint64) bool { return v > 0xffff })
+// compared are the constants of programs, with their neighbours, in order: all of
+// them, and those from the first load of an argument on, with which alone an
+// argument can be compared.
+func compared(programs ...[]byte) (all, arguments []uint64) {
+	const loadWord, firstArgument = 0x20, 16 // BPF_LD|BPF_W|BPF_ABS; its offset
+	for _, program := range programs {
+		loaded := false
+		for i := 0; i < len(program); i += instructionSize {
+			k := binary.LittleEndian.Uint32(program[i+4:])
+			around := []uint64{uint64(k), uint64(k + 1), uint64(k - 1)}
+			all = append(all, around...)
+			if loaded = loaded || program[i] == loadWord && k >= firstArgument; loaded {
+				arguments = append(arguments, around...)
+			}
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(arguments)
+	return slices.Compact(all), slices.Compact(arguments)
 }

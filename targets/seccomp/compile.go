@@ -3,8 +3,10 @@ package seccomp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/lang/diag"
 )
 
@@ -13,65 +15,92 @@ import (
 // the process: their numbers mean other calls, socketcall(2) among them.
 func Compile(p *ir.Policy, arch Arch) Program {
 	var b builder
+	b.begin(arch)
+	list := refusals(p, arch)
+	var cases []target
+	actions := []Action{Allow}
+	for _, r := range list {
+		cases = append(cases, to(r.number, r.label()))
+		if !slices.Contains(actions, r.answer) {
+			actions = append(actions, r.answer)
+		}
+	}
+	b.choose(Allow.String(), cases...)
+	for _, r := range list {
+		switch r.Part {
+		case syscalls.All:
+		case syscalls.Families:
+			b.sockets(r, p.Unix.Visible)
+		default:
+			b.watch(r)
+		}
+	}
+	b.exits(append(actions, KillProcess)...)
+	return b.program()
+}
+
+// label is where calls of r are judged: calls whose arguments stand alike share
+// the instructions.
+func (r refusal) label() string {
+	switch r.Part {
+	case syscalls.All:
+		return r.answer.String()
+	case syscalls.Families:
+		return r.Call
+	}
+	w := r.watch
+	return fmt.Sprintf("argument %d: bits %#x, values %#x; flags %d; %s", w.arg, w.bits, w.values, w.flags, r.answer)
+}
+
+// begin kills calls of every other interface and loads the number.
+func (b *builder) begin(arch Arch) {
 	b.load(offArch)
 	b.choose(KillProcess.String(), to(arch.audit(), ""))
 	b.load(offNumber)
 	if arch == X86_64 {
 		b.emit(jumpFrom, x32Bit, KillProcess.String(), "")
 	}
-	var cases []target
-	for _, r := range fixed {
-		cases = append(cases, to(numberOf(r.call, arch), r.answer.String()))
+}
+
+// watch writes what calls answer that are refused by one argument.
+func (b *builder) watch(r refusal) {
+	if _, done := b.labels[r.label()]; done {
+		return
 	}
-	cases = append(cases, to(numberOf("socket", arch), "socket"), to(numberOf("socketpair", arch), "socketpair"))
-	var checked []moded
-	for _, m := range modedCalls {
-		if nr := numberOf(m.call, arch); nr != none {
-			cases, checked = append(cases, to(nr, m.block())), append(checked, m)
-		}
+	b.label(r.label())
+	w := r.watch
+	if w.flags >= 0 {
+		b.load(low(w.flags))
+		b.emit(andValue, makesFile, "", "")
+		b.emit(jumpEqual, 0, Allow.String(), "")
+	}
+	b.load(low(w.arg))
+	if w.bits != 0 {
+		b.emit(andValue, w.bits, "", "")
+		b.emit(jumpEqual, 0, Allow.String(), r.answer.String())
+		return
+	}
+	var cases []target
+	for _, v := range w.values {
+		cases = append(cases, to(v, r.answer.String()))
 	}
 	b.choose(Allow.String(), cases...)
-	b.socket(p.Unix.Visible)
-	b.socketpair(p.Unix.Visible)
-	b.modes(checked)
-	b.exits(Allow, Errno(eafnosupport), Errno(enosys), Errno(eperm), KillProcess)
-	return b.program()
 }
 
-// block is the label of the instructions that judge m: calls whose arguments
-// stand alike share them.
-func (m moded) block() string {
-	if m.flags < 0 {
-		return fmt.Sprintf("mode %d", m.mode)
-	}
-	return fmt.Sprintf("mode %d flags %d", m.mode, m.flags)
-}
-
-// modes writes what the calls that give a file its mode answer.
-func (b *builder) modes(list []moded) {
-	refuse := Errno(eperm).String()
-	for _, m := range list {
-		if _, done := b.labels[m.block()]; done {
-			continue
-		}
-		b.label(m.block())
-		if m.flags >= 0 {
-			b.load(low(m.flags))
-			b.emit(andValue, makesFile, "", "")
-			b.emit(jumpEqual, 0, Allow.String(), "")
-		}
-		b.load(low(m.mode))
-		b.emit(andValue, setUserID, "", "")
-		b.emit(jumpEqual, 0, Allow.String(), refuse)
-	}
-}
-
-// socket writes what socket(2) answers, by family and, where it matters, type.
-// The kernel takes both as int, so only the low words count.
-func (b *builder) socket(unix bool) {
-	refuse := Errno(eafnosupport).String()
-	b.label("socket")
+// sockets writes what socket(2) or socketpair(2) answers. The kernel takes family
+// and type as int, so only the low words count.
+func (b *builder) sockets(r refusal, unix bool) {
+	b.label(r.label())
 	b.load(low(0))
+	if r.Call == "socket" {
+		b.socket(unix, r.answer.String())
+	} else {
+		b.socketpair(unix, r.answer.String())
+	}
+}
+
+// socket writes what socket(2) answers to a family, and where it matters a type.
+func (b *builder) socket(unix bool, refuse string) {
 	var cases []target
 	for _, f := range families {
 		switch {
@@ -99,10 +128,7 @@ func (b *builder) socket(unix bool) {
 
 // socketpair writes what socketpair(2) answers: Unix-domain pairs, of the types
 // that stay paired unless Unix-domain sockets may be made anyway.
-func (b *builder) socketpair(unix bool) {
-	refuse := Errno(eafnosupport).String()
-	b.label("socketpair")
-	b.load(low(0))
+func (b *builder) socketpair(unix bool, refuse string) {
 	if unix {
 		b.choose(refuse, to(afUnix, Allow.String()))
 		return

@@ -53,14 +53,16 @@ type Summary struct {
 	// Socket and Pair are by address family, for each socket type (the type
 	// argument less its flags): what socket(2) and socketpair(2) answer.
 	Socket, Pair [sockTypeMask + 1]Spans
-	// Modes is by call that gives a file its mode.
-	Modes map[string]Modes
+	// Bits is by call that is judged by bits of one argument, Words by call that is
+	// judged by one argument's low word.
+	Bits  map[string]Bits
+	Words map[string]Spans
 }
 
-// Modes is what such a call answers: to a mode with and without the bit that
-// makes a program start as its owner, and, for an open, when it makes no file.
-type Modes struct {
-	Plain, SetUserID, NoFile Answer
+// Bits is what such a call answers: when none of the bits is set, when some is,
+// and, of an open, when it makes no file.
+type Bits struct {
+	None, Some, NoFile Answer
 }
 
 // UnixSockets reports whether a socket can be made that connects to a path.
@@ -79,59 +81,50 @@ func (s Summary) UnixSockets() bool {
 // Mixed and is never overlooked.
 func Grants(p Program, arch Arch) Summary {
 	s := Summary{Arch: arch}
-	own := known{offArch: {arch.audit(), ^uint32(0)}}
+	own := known{}.with(offArch, whole(arch.audit()))
 	s.Arches = spans(p.breaks(offArch), func(token uint32) Answer {
-		return p.answer(known{offArch: {token, ^uint32(0)}})
+		return p.answer(known{}.with(offArch, whole(token)))
 	})
 	s.Calls = spans(p.breaks(offNumber), func(nr uint32) Answer {
-		return p.answer(own.with(offNumber, nr, ^uint32(0)))
+		return p.answer(own.with(offNumber, whole(nr)))
 	})
 	for kind := range uint32(sockTypeMask + 1) {
 		s.Socket[kind] = p.byFamily(own, numberOf("socket", arch), kind)
 		s.Pair[kind] = p.byFamily(own, numberOf("socketpair", arch), kind)
 	}
-	s.Modes = map[string]Modes{}
-	for _, m := range modedCalls {
-		if nr := numberOf(m.call, arch); nr != none {
-			s.Modes[m.call] = p.byMode(own.with(offNumber, nr, ^uint32(0)), m)
+	s.Bits, s.Words = map[string]Bits{}, map[string]Spans{}
+	for _, w := range watchedCalls {
+		nr := numberOf(w.call, arch)
+		if nr == none {
+			continue
 		}
+		call := own.with(offNumber, whole(nr))
+		if w.bits != 0 {
+			s.Bits[w.call] = p.byBits(call, w)
+			continue
+		}
+		s.Words[w.call] = spans(p.breaks(low(w.arg)), func(v uint32) Answer {
+			return p.answer(call.with(low(w.arg), whole(v)))
+		})
 	}
 	return s
 }
 
-func (p Program) byMode(call known, m moded) Modes {
-	mode := func(bit uint32) Answer {
-		with := call.with(low(m.mode), bit, setUserID)
-		if m.flags < 0 {
-			return p.answer(with)
-		}
-		// O_CREAT, O_TMPFILE, and both.
-		const create, tmpfile = 0o100, makesFile &^ 0o100
-		return join(p.answer(with.with(low(m.flags), create, makesFile)),
-			p.answer(with.with(low(m.flags), tmpfile, makesFile)),
-			p.answer(with.with(low(m.flags), makesFile, makesFile)))
+func (p Program) byBits(call known, w watched) Bits {
+	var out Bits
+	if w.flags >= 0 {
+		out.NoFile = p.answer(call.with(low(w.flags), fact{mask: makesFile}))
+		call = call.with(low(w.flags), fact{mask: makesFile, some: true})
 	}
-	out := Modes{Plain: mode(0), SetUserID: mode(setUserID)}
-	if m.flags >= 0 {
-		out.NoFile = p.answer(call.with(low(m.flags), 0, makesFile))
-	}
+	out.None = p.answer(call.with(low(w.arg), fact{mask: w.bits}))
+	out.Some = p.answer(call.with(low(w.arg), fact{mask: w.bits, some: true}))
 	return out
 }
 
-// join is what a class of classes gets.
-func join(answers ...Answer) Answer {
-	for _, a := range answers[1:] {
-		if a != answers[0] {
-			return Answer{Mixed: true}
-		}
-	}
-	return answers[0]
-}
-
 func (p Program) byFamily(own known, nr, kind uint32) Spans {
-	call := own.with(offNumber, nr, ^uint32(0)).with(low(1), kind, sockTypeMask)
+	call := own.with(offNumber, whole(nr)).with(low(1), fact{value: kind, mask: sockTypeMask})
 	return spans(p.breaks(low(0)), func(family uint32) Answer {
-		return p.answer(call.with(low(0), family, ^uint32(0)))
+		return p.answer(call.with(low(0), whole(family)))
 	})
 }
 
@@ -174,30 +167,30 @@ func (p Program) breaks(offset uint32) []uint32 {
 	return out
 }
 
-// fact is what is known of a word: its bits inside mask.
+// fact is what is known of a word: its bits inside mask are those of value or, if
+// some, not all of them zero.
 type fact struct {
 	value, mask uint32
+	some        bool
 }
 
-// known holds facts by offset.
-type known map[uint32]fact
+// whole is a word that is known.
+func whole(value uint32) fact { return fact{value: value, mask: ^uint32(0)} }
 
-func (k known) with(offset, value, mask uint32) known {
-	out := known{offset: {value, mask}}
-	for o, f := range k {
-		if o != offset {
-			out[o] = f
-		}
-	}
-	return out
+// known holds what is known of each word, in the order of their offsets.
+type known [dataSize / 4]fact
+
+func (k known) with(offset uint32, f fact) known {
+	k[offset/4] = f
+	return k
 }
 
 // answer collects what every way through p that fits the facts returns. A class
 // stands for a whole span of a word, so a word known entirely answers only
 // comparisons of the whole word; one known in part, those within its mask.
 func (p Program) answer(k known) Answer {
-	reached := make([]bool, len(p.code))
-	if len(reached) == 0 {
+	var reached [maxInstructions]bool
+	if len(p.code) == 0 {
 		return Answer{Action: KillProcess}
 	}
 	reached[0] = true
@@ -225,11 +218,14 @@ func (p Program) answer(k known) Answer {
 }
 
 // follow tells which ways a comparison can go.
-func (k known) follow(in instruction, t term) (yes, no bool) {
-	f := k[t.offset]
+func (k *known) follow(in instruction, t term) (yes, no bool) {
+	f := k[t.offset/4]
 	whole := f.mask == ^uint32(0)
 	if f.mask == 0 || whole != (t.mask == ^uint32(0)) || t.mask&^f.mask != 0 {
 		return true, true
+	}
+	if f.some {
+		return t.mask != f.mask || in.k != 0, true
 	}
 	v := f.value & t.mask
 	hit := v == in.k || in.code == jumpFrom && v > in.k

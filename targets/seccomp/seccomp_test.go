@@ -59,25 +59,57 @@ func expected(p *ir.Policy, d Data) Action {
 	return Allow
 }
 
-// expectedOfAnyPolicy is what no policy decides: calls that are refused, and calls
-// that give a file its mode.
+// contract is what no policy decides, by number: the calls that answer EPERM and
+// ENOSYS, the argument that holds a mode, the one that holds an open's flags (the
+// mode comes next), and the calls told apart by a request or by flags.
+type contract struct {
+	eperm, enosys         []uint32
+	modes, opens          map[uint32]int
+	ioctl, clone, unshare uint32
+}
+
+var contracts = map[uint32]contract{
+	0xc000003e: { // x86_64
+		eperm: []uint32{
+			101, 310, 311, 438, 308, 165, 166, 155, 161, 304, 321, 298, 323, 172, 173, 246, 320, 169, 175, 313, 176,
+			164, 227, 305, 159, 167, 168, 179, 443, 163, 103,
+		},
+		enosys: []uint32{154, 248, 249, 250, 425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 442, 467},
+		modes:  map[uint32]int{90: 1, 91: 1, 268: 2, 452: 2, 85: 1, 133: 1, 259: 2},
+		opens:  map[uint32]int{2: 1, 257: 2},
+		ioctl:  16, clone: 56, unshare: 272,
+	},
+	0xc00000b7: { // aarch64
+		eperm: []uint32{
+			117, 270, 271, 438, 268, 40, 39, 41, 51, 265, 280, 241, 282, 104, 294, 142, 105, 273, 106,
+			170, 112, 266, 171, 224, 225, 60, 443, 89, 116,
+		},
+		enosys: []uint32{217, 218, 219, 425, 426, 427, 428, 429, 430, 431, 432, 433, 435, 442, 467},
+		modes:  map[uint32]int{52: 1, 53: 2, 452: 2, 33: 2},
+		opens:  map[uint32]int{56: 2},
+		ioctl:  29, clone: 220, unshare: 97,
+	},
+}
+
 func expectedOfAnyPolicy(d Data) (Action, bool) {
-	keys, others := []uint32{248, 249, 250}, []uint32{101, 310, 311, 438}
-	modes := map[uint32]int{90: 1, 91: 1, 268: 2, 452: 2, 85: 1, 133: 1, 259: 2}
-	opens := map[uint32]int{2: 1, 257: 2} // the flags; the mode comes next
-	if d.Arch == 0xc00000b7 {
-		keys, others = []uint32{217, 218, 219}, []uint32{117, 270, 271, 438}
-		modes, opens = map[uint32]int{52: 1, 53: 2, 452: 2, 33: 2}, map[uint32]int{56: 2}
-	}
-	rings := []uint32{425, 426, 427}
-	mode, gives := modes[d.Nr]
-	if flags, ok := opens[d.Nr]; ok {
+	c := contracts[d.Arch]
+	mode, gives := c.modes[d.Nr]
+	if flags, ok := c.opens[d.Nr]; ok {
 		mode, gives = flags+1, d.Args[flags]&(0x40|0x400000) != 0
 	}
+	refused := false
+	switch d.Nr {
+	case c.ioctl:
+		refused = uint32(d.Args[1]) == 0x5412 || uint32(d.Args[1]) == 0x541c
+	case c.clone:
+		refused = d.Args[0]&0x7e020000 != 0
+	case c.unshare:
+		refused = d.Args[0]&0x7e020080 != 0
+	}
 	switch {
-	case slices.Contains(rings, d.Nr) || slices.Contains(keys, d.Nr):
+	case slices.Contains(c.enosys, d.Nr):
 		return Errno(38), true
-	case slices.Contains(others, d.Nr) || gives && d.Args[mode]&0o4000 != 0:
+	case refused, slices.Contains(c.eperm, d.Nr), gives && d.Args[mode]&0o4000 != 0:
 		return Errno(1), true
 	}
 	return 0, false
@@ -102,6 +134,24 @@ func everyCall(yield func(Data)) {
 		}
 		for _, nr := range []uint32{2, 33, 52, 53, 56, 85, 90, 91, 133, 257, 259, 268, 452} {
 			modeCalls(func(args [6]uint64) { yield(Data{token, nr, args}) })
+		}
+		for _, nr := range []uint32{16, 29, 56, 220, 97, 272} {
+			flagCalls(func(args [6]uint64) { yield(Data{token, nr, args}) })
+		}
+	}
+}
+
+// flagCalls yields every single bit, requests and their neighbours, and what
+// libraries ask for, with and without high bits, as each of two arguments.
+func flagCalls(yield func([6]uint64)) {
+	values := []uint64{0, 0x5411, 0x5412, 0x5413, 0x541b, 0x541c, 0x541d, 0x15412, 0x3d0f00, 0x01200011, 0x4111, ^uint64(0)}
+	for bit := range 64 {
+		values = append(values, 1<<bit, ^uint64(1<<bit))
+	}
+	for _, v := range values {
+		for _, high := range []uint64{0, 1 << 40, 0x5412 << 32} {
+			yield([6]uint64{v | high, 0x5401})
+			yield([6]uint64{0, v | high})
 		}
 	}
 }

@@ -2,123 +2,96 @@ package seccomp
 
 import (
 	"math"
+	"slices"
 
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/lang/diag"
 )
-
-// call is a system call that the filter tells from others: its name and its
-// number on each architecture.
-type call struct {
-	name            string
-	x86_64, aarch64 uint32
-}
 
 // none stands for the number of a call that an architecture does not have.
 const none = math.MaxUint32
 
-// calls is the number table. Sources: arch/x86/entry/syscalls/syscall_64.tbl for
-// x86_64, include/uapi/asm-generic/unistd.h for aarch64, which has no open, creat,
-// mknod and chmod. Numbers are never reused, so the table only grows. (From 424
-// on, all architectures share them.)
-var calls = []call{
-	{"open", 2, none},
-	{"socket", 41, 198},
-	{"socketpair", 53, 199},
-	{"creat", 85, none},
-	{"chmod", 90, none},
-	{"fchmod", 91, 52},
-	{"ptrace", 101, 117},
-	{"mknod", 133, none},
-	{"add_key", 248, 217},
-	{"request_key", 249, 218},
-	{"keyctl", 250, 219},
-	{"openat", 257, 56},
-	{"mknodat", 259, 33},
-	{"fchmodat", 268, 53},
-	{"process_vm_readv", 310, 270},
-	{"process_vm_writev", 311, 271},
-	{"io_uring_setup", 425, 425},
-	{"io_uring_enter", 426, 426},
-	{"io_uring_register", 427, 427},
-	{"pidfd_getfd", 438, 438},
-	{"fchmodat2", 452, 452},
-}
-
-// number is the call's number on a; none when a does not have it.
-func (c call) number(a Arch) uint32 {
-	if a == X86_64 {
-		return c.x86_64
-	}
-	return c.aarch64
-}
-
 // numberOf is the number of the named call on a; none when a does not have it.
 func numberOf(name string, a Arch) uint32 {
-	for _, c := range calls {
-		if c.name == name {
-			return c.number(a)
-		}
+	if n, ok := syscalls.Number(string(a), name); ok {
+		return n
 	}
-	diag.Bug("seccomp has no number for %q", name)
 	return none
 }
 
-// refused is a call that is never carried out.
-type refused struct {
-	call   string
+// refusal is a call that a policy does not let be made, on one architecture.
+type refusal struct {
+	syscalls.Refusal
+	number uint32
 	answer Action
-	why    string // one clause, for readers of this table
+	watch  watched // of those that are told apart by an argument
 }
 
-// fixed lists the calls refused whatever the policy says, in program order. What
-// only asks about another process (kcmp, process_madvise without CAP_SYS_NICE) is
-// not among them.
-var fixed = []refused{
-	// ENOSYS is what a kernel built without io_uring says, and what its users fall
-	// back on.
-	{"io_uring_setup", Errno(enosys), "IORING_OP_SOCKET makes sockets that no filter sees"},
-	{"io_uring_enter", Errno(enosys), "a ring that was handed in is no way around"},
-	{"io_uring_register", Errno(enosys), "a ring that was handed in is no way around"},
-	// Keyrings are the caller's and not the sandbox's (keyrings(7)). ENOSYS is what
-	// a kernel without CONFIG_KEYS says.
-	{"add_key", Errno(enosys), "keys left in the caller's session keyring outlive the run"},
-	{"request_key", Errno(enosys), "the kernel starts /sbin/request-key for it as root, outside every namespace"},
-	{"keyctl", Errno(enosys), "the caller's session keyring holds tickets and passwords"},
-	// The processes of a sandbox are one another's equals, but for its PID 1, which
-	// ends it when obsrun dies.
-	{"ptrace", Errno(eperm), "PID 1 could be kept from dying with obsrun"},
-	{"process_vm_readv", Errno(eperm), "ptrace by another name"},
-	{"process_vm_writev", Errno(eperm), "ptrace by another name"},
-	{"pidfd_getfd", Errno(eperm), "ptrace by another name: the descriptors of PID 1"},
+// refusals are those of p on a, in program order: calls that are told apart by an
+// argument come first, because for the others the kernel remembers the answer
+// (since Linux 5.11).
+func refusals(p *ir.Policy, a Arch) []refusal {
+	var out []refusal
+	for _, r := range syscalls.Refused() {
+		if nr := numberOf(r.Call, a); nr != none {
+			out = append(out, refusal{r, nr, errno(r), watching(r)})
+		}
+	}
+	return out
 }
 
-// moded is a call that gives a file its mode. It is refused with EPERM when the
-// mode has setUserID: an executable file of that mode would start as the caller,
-// for every user of the machine, once the run is over.
-//
-// S_ISGID is not refused: on directories it is common, and a filter cannot tell
-// them from files. What an open makes stays empty as long as it has the bit
-// (the kernel takes it off with the first write), so openat2, whose mode lies in
-// memory where no filter sees it, is no way around. mkdir drops the bit itself.
-type moded struct {
-	call string
-	mode int // the argument that holds the mode
-	// flags is the argument that tells by its bits makesFile whether there is a mode
-	// at all; -1: there is.
+// errno is the action with which r is refused.
+func errno(r syscalls.Refusal) Action {
+	for _, e := range errorNames {
+		if e.name == r.Answer {
+			return Errno(e.number)
+		}
+	}
+	diag.Bug("%s is refused with the unknown error %q", r.Call, r.Answer)
+	return KillProcess
+}
+
+// watching is what r looks at; the zero watched when that is no single argument.
+func watching(r syscalls.Refusal) watched {
+	if r.Part == syscalls.All || r.Part == syscalls.Families {
+		return watched{}
+	}
+	i := slices.IndexFunc(watchedCalls, func(w watched) bool { return w.call == r.Call })
+	if i < 0 {
+		diag.Bug("nobody knows which calls of %s are refused", r.Call)
+	}
+	return watchedCalls[i]
+}
+
+// watched is a call of which some are refused: those in whose argument arg a bit of
+// bits is set or, where bits is 0, that is one of values. The kernel takes all these
+// arguments as 32 bits wide, or refuses what has a higher bit itself (unshare).
+type watched struct {
+	call   string
+	arg    int
+	bits   uint32
+	values []uint32
+	// flags is the argument that tells by its bits makesFile whether arg counts at
+	// all; -1: it does.
 	flags int
 }
 
-// modedCalls lists them in program order.
-var modedCalls = []moded{
-	{"chmod", 1, -1},
-	{"fchmod", 1, -1},
-	{"fchmodat", 2, -1},
-	{"fchmodat2", 2, -1},
-	{"creat", 1, -1},
-	{"mknod", 1, -1},
-	{"mknodat", 2, -1},
-	{"open", 2, 1},
-	{"openat", 3, 2},
+// watchedCalls has a row for each refusal of syscalls.Refused that is not of all
+// calls nor about address families.
+var watchedCalls = []watched{
+	{"chmod", 1, setUserID, nil, -1},
+	{"fchmod", 1, setUserID, nil, -1},
+	{"fchmodat", 2, setUserID, nil, -1},
+	{"fchmodat2", 2, setUserID, nil, -1},
+	{"creat", 1, setUserID, nil, -1},
+	{"mknod", 1, setUserID, nil, -1},
+	{"mknodat", 2, setUserID, nil, -1},
+	{"open", 2, setUserID, nil, 1},
+	{"openat", 3, setUserID, nil, 2},
+	{"ioctl", 1, 0, []uint32{tiocsti, tioclinux}, -1},
+	{"clone", 0, newNamespaces, nil, -1},
+	{"unshare", 0, newNamespaces | newTime, nil, -1},
 }
 
 // Bits of modes (linux/stat.h: S_ISUID) and of open's flags (asm-generic/fcntl.h:
@@ -127,6 +100,34 @@ const (
 	setUserID = 0o4000
 	makesFile = 0o100 | 0o20000000
 )
+
+// Flags of clone(2) and unshare(2) that make namespaces (linux/sched.h): CLONE_NEWNS,
+// NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. CLONE_NEWTIME lies where
+// clone has the exit signal, so only unshare (and clone3) knows it.
+const (
+	newNamespaces = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+	newTime       = 0x80
+)
+
+// Requests of ioctl(2) (asm-generic/ioctls.h): TIOCSTI types a character, and
+// TIOCLINUX can paste what is selected on the console (ioctl_console(2)).
+const (
+	tiocsti   = 0x5412
+	tioclinux = 0x541c
+)
+
+// valueNames are words for values and masks, in the disassembly.
+var valueNames = []struct {
+	name  string
+	value uint32
+}{
+	{"S_ISUID", setUserID},
+	{"O_CREAT, O_TMPFILE", makesFile},
+	{"CLONE_NEW...", newNamespaces},
+	{"CLONE_NEW..., CLONE_NEWTIME", newNamespaces | newTime},
+	{"TIOCSTI", tiocsti},
+	{"TIOCLINUX", tioclinux},
+}
 
 // Error numbers (asm-generic/errno.h; the same on both architectures).
 const (
@@ -173,9 +174,7 @@ type family struct {
 	except []uint32
 }
 
-// families lists the address families of socket(2). All others are refused:
-// netlink, packet, vsock and the rest reach the host or the kernel, not the
-// sandbox's own network.
+// families lists the address families of socket(2). All others are refused.
 var families = []family{
 	{name: "AF_UNIX", number: afUnix, unix: true},
 	// socket(AF_INET, SOCK_PACKET, …) makes a socket of AF_PACKET (net/socket.c,

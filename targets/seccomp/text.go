@@ -3,6 +3,8 @@ package seccomp
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/obspc/obspc/compiler/syscalls"
 )
 
 // Text is the program for people and diffs: one instruction a line, jumps by
@@ -129,18 +131,18 @@ func (p Program) note(i int, arch Arch, call int64) string {
 	name := callName(arch, call)
 	sockets := name == "socket" || name == "socketpair"
 	switch {
-	case in.code == andValue && in.k == setUserID:
-		return "S_ISUID"
-	case in.code == andValue && in.k == makesFile:
-		return "O_CREAT, O_TMPFILE"
 	case in.code == loadWord && sockets && in.k == low(0):
 		return name + ": address family"
 	case in.code == loadWord && sockets && in.k == low(1):
 		return name + ": type"
+	case in.code == loadWord && call >= 0:
+		return name
 	case in.code == andValue && sockets && t.offset == low(1) && in.k == sockTypeMask:
 		return "less SOCK_CLOEXEC, SOCK_NONBLOCK"
 	case in.code == jumpFrom && t.offset == offNumber && in.k == x32Bit && arch == X86_64:
 		return "x32"
+	case in.code == andValue:
+		return valueName(in.k)
 	case in.code != jumpEqual:
 		return ""
 	case t.offset == offArch:
@@ -152,14 +154,23 @@ func (p Program) note(i int, arch Arch, call int64) string {
 		return familyName(in.k)
 	case sockets && t == (term{low(1), sockTypeMask}):
 		return typeName(in.k)
+	case name == "ioctl" && t.offset == low(1):
+		return valueName(in.k)
 	}
 	return ""
 }
 
 func callName(arch Arch, number int64) string {
-	for _, c := range calls {
-		if arch != "" && int64(c.number(arch)) == number {
-			return c.name
+	if number < 0 {
+		return ""
+	}
+	return syscalls.Name(string(arch), uint32(number))
+}
+
+func valueName(value uint32) string {
+	for _, v := range valueNames {
+		if v.value == value {
+			return v.name
 		}
 	}
 	return ""

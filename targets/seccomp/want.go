@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 )
 
 // Want is what a program for the policy has to grant, exactly: the meaning that
@@ -17,13 +18,12 @@ func Want(p *ir.Policy, arch Arch) Summary {
 		}
 		return Answer{Action: KillProcess}
 	})
+	list := refusals(p, arch)
 	breaks := []uint32{x32Bit}
-	for _, c := range calls {
-		if nr := c.number(arch); nr != none {
-			breaks = append(breaks, nr, nr+1)
-		}
+	for _, r := range list {
+		breaks = append(breaks, r.number, r.number+1)
 	}
-	s.Calls = spans(breaks, func(nr uint32) Answer { return wantCall(arch, nr) })
+	s.Calls = spans(breaks, func(nr uint32) Answer { return wantCall(list, arch, nr) })
 	breaks = nil
 	for _, f := range families {
 		breaks = append(breaks, f.number, f.number+1)
@@ -32,38 +32,47 @@ func Want(p *ir.Policy, arch Arch) Summary {
 		s.Socket[kind] = spans(breaks, func(family uint32) Answer { return wantSocket(p, family, kind) })
 		s.Pair[kind] = spans(breaks, func(family uint32) Answer { return wantPair(p, family, kind) })
 	}
-	s.Modes = map[string]Modes{}
-	for _, m := range modedCalls {
-		if numberOf(m.call, arch) == none {
-			continue
+	s.Bits, s.Words = map[string]Bits{}, map[string]Spans{}
+	for _, r := range list {
+		switch w := r.watch; {
+		case w.bits != 0:
+			want := Bits{None: Answer{Action: Allow}, Some: Answer{Action: r.answer}}
+			if w.flags >= 0 {
+				want.NoFile = Answer{Action: Allow}
+			}
+			s.Bits[r.Call] = want
+		case w.values != nil:
+			s.Words[r.Call] = wantWord(r)
 		}
-		want := Modes{Plain: Answer{Action: Allow}, SetUserID: Answer{Action: Errno(eperm)}}
-		if m.flags >= 0 {
-			want.NoFile = Answer{Action: Allow}
-		}
-		s.Modes[m.call] = want
 	}
 	return s
 }
 
-func wantCall(arch Arch, nr uint32) Answer {
+func wantCall(list []refusal, arch Arch, nr uint32) Answer {
 	if arch == X86_64 && nr >= x32Bit {
 		return Answer{Action: KillProcess}
 	}
-	if nr == numberOf("socket", arch) || nr == numberOf("socketpair", arch) {
-		return Answer{Mixed: true}
-	}
-	for _, r := range fixed {
-		if nr == numberOf(r.call, arch) {
+	for _, r := range list {
+		if r.number == nr && r.Part == syscalls.All {
 			return Answer{Action: r.answer}
-		}
-	}
-	for _, m := range modedCalls {
-		if n := numberOf(m.call, arch); n != none && nr == n {
+		} else if r.number == nr {
 			return Answer{Mixed: true}
 		}
 	}
 	return Answer{Action: Allow}
+}
+
+func wantWord(r refusal) Spans {
+	var breaks []uint32
+	for _, v := range r.watch.values {
+		breaks = append(breaks, v, v+1)
+	}
+	return spans(breaks, func(v uint32) Answer {
+		if slices.Contains(r.watch.values, v) {
+			return Answer{Action: r.answer}
+		}
+		return Answer{Action: Allow}
+	})
 }
 
 func wantSocket(p *ir.Policy, number, kind uint32) Answer {
@@ -102,10 +111,11 @@ func (s Summary) Differences(want Summary) []string {
 		compare(fmt.Sprintf("socket of type %d, family", kind), s.Socket[kind], want.Socket[kind])
 		compare(fmt.Sprintf("socket pair of type %d, family", kind), s.Pair[kind], want.Pair[kind])
 	}
-	for _, m := range modedCalls {
-		if have, want := s.Modes[m.call], want.Modes[m.call]; have != want {
-			out = append(out, fmt.Sprintf("%s: %s answers %v by mode, want %v", s.Arch, m.call, have, want))
+	for _, w := range watchedCalls {
+		if have, want := s.Bits[w.call], want.Bits[w.call]; have != want {
+			out = append(out, fmt.Sprintf("%s: %s answers %v by bits, want %v", s.Arch, w.call, have, want))
 		}
+		compare(w.call+", argument", s.Words[w.call], want.Words[w.call])
 	}
 	return out
 }
