@@ -158,14 +158,37 @@ func reconnect(kind int) error {
 type sandbox struct {
 	user    *syscall.Credential
 	program string
+	where   where
+}
+
+// where tells which capabilities an attempt is made with: what a filter refuses
+// has to be something that would succeed otherwise.
+type where int
+
+// plain: none, as in every sandbox of obspc, but that user namespaces may be made.
+// namespace: all that a user namespace of one's own gives. machine: those of root,
+// in namespaces of its own but for the user namespace.
+const (
+	plain where = iota
+	namespace
+	machine
+)
+
+func (w where) options() []string {
+	switch w {
+	case namespace:
+		// Only root of a namespace keeps its capabilities over execve.
+		return []string{"--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"}
+	case machine:
+		return []string{"--cap-add", "ALL"}
+	}
+	return []string{"--unshare-user", "--cap-drop", "ALL"}
 }
 
 func (s sandbox) run(t *testing.T, p *ir.Policy, probe string) string {
 	t.Helper()
-	args := []string{
-		"--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL",
-		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--ro-bind", s.program, "/tmp/probe",
-	}
+	args := append(s.where.options(), "--unshare-pid", "--unshare-net",
+		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--ro-bind", s.program, "/tmp/probe")
 	var filter *os.File
 	if p != nil {
 		args = append(args, "--seccomp", "3")
@@ -231,9 +254,9 @@ func callers(t *testing.T) map[string]sandbox {
 		t.Fatal(err)
 	}
 	program := copyProgram(t, filepath.Join(dir, "probe"))
-	out := map[string]sandbox{"caller": {nil, program}}
+	out := map[string]sandbox{"caller": {program: program}}
 	if os.Getuid() == 0 {
-		out["unprivileged"] = sandbox{&syscall.Credential{Uid: 65534, Gid: 65534}, program}
+		out["unprivileged"] = sandbox{user: &syscall.Credential{Uid: 65534, Gid: 65534}, program: program}
 	}
 	for name, s := range out {
 		if got := s.run(t, nil, "true"); got != "done" {
@@ -280,19 +303,40 @@ func exit32() []byte {
 	return b.Bytes()
 }
 
+// exit64 is a whole x86_64 program that makes the same call of i386.
+func exit64() []byte {
+	code := []byte{0xb8, 1, 0, 0, 0, 0x31, 0xdb, 0xcd, 0x80}
+	const base, headers = 0x400000, 64 + 56
+	size := uint64(headers + len(code))
+	var b bytes.Buffer
+	b.WriteString("\x7fELF\x02\x01\x01")
+	b.Write(make([]byte, 9))
+	for _, v := range []any{
+		uint16(2), uint16(62), uint32(1), uint64(base + headers), uint64(64), uint64(0), uint32(0),
+		uint16(64), uint16(56), uint16(1), uint16(0), uint16(0), uint16(0),
+		uint32(1), uint32(5), uint64(0), uint64(base), uint64(base), size, size, uint64(4096),
+	} {
+		binary.Write(&b, binary.LittleEndian, v)
+	}
+	b.Write(code)
+	return b.Bytes()
+}
+
 func TestLiveForeignArchitecture(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("the foreign program is for i386")
+		t.Skip("the foreign programs are for i386")
 	}
 	for caller, s := range callers(t) {
-		if err := os.WriteFile(s.program, exit32(), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.run(t, nil, ""); got != "" {
-			t.Skipf("no IA32 emulation here: %s", got)
-		}
-		if got := s.run(t, sockets["visible"], ""); got != "exit 159" {
-			t.Errorf("%s: i386 program = %q, want it killed by SIGSYS", caller, got)
+		for name, program := range map[string][]byte{"i386 program": exit32(), "int 0x80 of an x86_64 program": exit64()} {
+			if err := os.WriteFile(s.program, program, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.run(t, nil, ""); got != "" {
+				t.Skipf("no IA32 emulation here: %s", got)
+			}
+			if got := s.run(t, sockets["visible"], ""); got != "exit 159" {
+				t.Errorf("%s: %s = %q, want it killed by SIGSYS", caller, name, got)
+			}
 		}
 	}
 }
