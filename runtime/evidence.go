@@ -19,7 +19,8 @@ type Word string
 // or it ended with 128 and a signal's number, as shells do. Timeout and
 // Cancelled: it was killed with everything it had started. Refused: nothing was
 // started. SetupFailed: the sandbox could not be made. ExecFailed: the command
-// itself could not be started.
+// itself could not be started. ProtectionLost: something outside changed the
+// sandbox's mounts, and the command was killed.
 const (
 	Exited      Word = "exited"
 	Signaled    Word = "signaled"
@@ -28,6 +29,8 @@ const (
 	Refused     Word = "refused"
 	SetupFailed Word = "setup-failed"
 	ExecFailed  Word = "exec-failed"
+
+	ProtectionLost Word = "protection-lost"
 )
 
 // Modes of a run: governed commands of a release, or any command under a policy

@@ -18,21 +18,20 @@ import (
 // four bytes, then JSON.
 type instructions struct {
 	// What execve takes is bytes: JSON strings would change those that are no UTF-8.
-	Path      []byte        `json:"path"` // of the command, inside
-	Argv      [][]byte      `json:"argv"`
-	Env       [][]byte      `json:"env"`
-	Dir       string        `json:"dir"`
-	Limits    []rlimit      `json:"limits"`
-	OpenFiles rlimit        `json:"open_files"` // set last: setting up needs descriptors
-	Confine   bool          `json:"confine"`    // restrict by Landlock
-	Execute   []grant       `json:"execute"`
-	Reparent  []grant       `json:"reparent"`
-	Write     []grant       `json:"write"`
-	Mounts    []wantedMount `json:"mounts"`
-	Nodes     []wantedNode  `json:"nodes"`
-	Command   identity      `json:"command"`
-	ByFile    bool          `json:"by_file"`  // start the opened file itself, not the path
-	Terminal  bool          `json:"terminal"` // the command gets one, whose master comes with the ready byte
+	Path      []byte       `json:"path"` // of the command, inside
+	Argv      [][]byte     `json:"argv"`
+	Env       [][]byte     `json:"env"`
+	Dir       string       `json:"dir"`
+	Limits    []rlimit     `json:"limits"`
+	OpenFiles rlimit       `json:"open_files"` // set last: setting up needs descriptors
+	Confine   bool         `json:"confine"`    // restrict by Landlock
+	Execute   []grant      `json:"execute"`
+	Reparent  []grant      `json:"reparent"`
+	Write     []grant      `json:"write"`
+	Nodes     []wantedNode `json:"nodes"`
+	Command   identity     `json:"command"`
+	ByFile    bool         `json:"by_file"`  // start the opened file itself, not the path
+	Terminal  bool         `json:"terminal"` // the command gets one, whose master comes with the ready byte
 }
 
 // rlimit is one resource limit (setrlimit(2)), soft and hard.
@@ -47,12 +46,6 @@ type rlimit struct {
 type grant struct {
 	Path string `json:"path"`
 	Only bool   `json:"only"`
-}
-
-// wantedMount is a mount point that must be there, and how.
-type wantedMount struct {
-	Path     string `json:"path"`
-	Writable bool   `json:"writable"`
 }
 
 // wantedNode is a path and the node that was found there when the policy was
@@ -167,7 +160,7 @@ func prepare(do *instructions) error {
 			return err
 		}
 	}
-	if err := checkMounts(do); err != nil {
+	if err := checkNodes(do); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -273,27 +266,9 @@ func openRules(do *instructions) (ruleset, error) {
 	return rules, err
 }
 
-// checkMounts compares what is mounted with what was asked for, and what stands
-// there with what stood there when the policy was bound.
-func checkMounts(do *instructions) error {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return err
-	}
-	all, err := parseMountinfo(string(text))
-	if err != nil {
-		return err
-	}
-	top := topMounts(all)
-	for _, want := range do.Mounts {
-		have, ok := top[want.Path]
-		switch {
-		case !ok:
-			return fmt.Errorf("nothing is mounted at %s", want.Path)
-		case have.readOnly == want.Writable:
-			return fmt.Errorf("%s is mounted with the wrong access (read-only: %v)", want.Path, have.readOnly)
-		}
-	}
+// checkNodes compares what stands at paths with what stood there when the policy
+// was bound.
+func checkNodes(do *instructions) error {
 	for _, want := range do.Nodes {
 		var have unix.Stat_t
 		if err := unix.Lstat(want.Path, &have); err != nil {

@@ -15,13 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// nobody is the unprivileged user of the tests (nobody of Debian and Fedora).
+const nobody = 65534
+
 // TestLiveUnprivileged runs every live test once more as an ordinary user.
 func TestLiveUnprivileged(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to become somebody else")
 	}
-	const nobody = 65534
 	dir := labDir(t)
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)

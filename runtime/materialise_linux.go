@@ -173,10 +173,6 @@ func (r *execution) instructions() (*instructions, error) {
 			do.Write = append(do.Write, grant{rule.Path.String(), rule.Only})
 		}
 	}
-	for _, m := range r.table.Mounts() {
-		writable := m.Writable && !slices.Contains(r.launch.devices, m.Path.String())
-		do.Mounts = append(do.Mounts, wantedMount{m.Path.String(), writable})
-	}
 	for _, at := range r.compared {
 		n := r.survey.nodes[at]
 		do.Nodes = append(do.Nodes, wantedNode{at.String(), n.stat.Dev, n.stat.Ino})

@@ -25,6 +25,7 @@ type ending struct {
 	timedOut  bool
 	cancelled bool
 	fault     *fault // the command could not be started after all
+	lost      string // how its protection was lost
 }
 
 // errCancelled is a caller that does not want the run any more.
@@ -197,8 +198,9 @@ func (s *sandbox) release() error {
 	return nil
 }
 
-// wait supervises a command that was released, until its whole tree is dead.
-// Started is called once the command is, or will not be.
+// wait supervises a command that was released, until its whole tree is dead; it
+// kills the tree when the guard sees that it is not confined any more. Started is called
+// once the command is, or will not be.
 func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, error) {
 	var end ending
 	var deadline time.Time
@@ -209,7 +211,15 @@ func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, 
 		status := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
 		socket := unix.PollFd{Fd: int32(s.socket), Events: unix.POLLIN}
 		tree := unix.PollFd{Fd: int32(s.pidfd), Events: unix.POLLIN}
-		late, err := w.poll(deadline, &status, &socket, &tree)
+		watched := s.guard.polls()
+		late, err := w.poll(deadline, &status, &socket, &tree, &watched[0], &watched[1])
+		if err == nil && end.lost == "" {
+			if end.lost = s.guard.lost(watched); end.lost != "" {
+				s.kill()
+				w, deadline = &quiet, time.Time{}
+				s.guard.close()
+			}
+		}
 		switch {
 		case errors.Is(err, errCancelled):
 			end.cancelled = true
@@ -240,6 +250,9 @@ func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, 
 		if tree.Revents != 0 {
 			s.drainStatus(w)
 			end.code, end.known = s.lines.exitCode, s.lines.ended
+			if end.lost == "" {
+				end.lost = s.guard.lostAtLast()
+			}
 			return end, nil
 		}
 	}

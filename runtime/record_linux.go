@@ -12,7 +12,7 @@ import (
 // covers, and the directories it covers something in. bwrap looks all of them up
 // again, by name, and somebody who may write a directory on the way can exchange
 // names meanwhile. So the first process compares what it sees with this record
-// (checkMounts), and unchanged does so outside; a run in which they differ starts
+// (checkNodes), and unchanged does so outside; a run in which they differ starts
 // no command.
 func (r *execution) record() *Refusal {
 	mounts := r.table.Mounts()

@@ -24,7 +24,7 @@ const (
 // be empty.
 type Refusal struct {
 	Code    Code
-	Word    Word // Refused, SetupFailed or ExecFailed
+	Word    Word // Refused, SetupFailed, ExecFailed or ProtectionLost
 	Exit    int  // the exit code of the process: 125, 126 or 127
 	Message string
 	Help    string

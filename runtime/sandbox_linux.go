@@ -24,6 +24,7 @@ type sandbox struct {
 	terminal bool
 	master   *os.File
 	lines    statusLines
+	guard    guard
 }
 
 // launch is what a sandbox is started from.
@@ -41,7 +42,7 @@ type launch struct {
 // start starts bwrap. The calling thread has to outlive it, and serves nothing
 // else any more.
 func (l *launch) start() (*sandbox, error) {
-	s := &sandbox{pidfd: -1, status: -1, socket: -1, terminal: l.terminal}
+	s := &sandbox{pidfd: -1, status: -1, socket: -1, guard: noGuard, terminal: l.terminal}
 	var theirs descriptors // closed here once bwrap has them
 	defer theirs.close()
 	files, err := l.files(s, &theirs)
@@ -205,6 +206,7 @@ func waitReadable(fd int, most time.Duration) bool {
 }
 
 func (s *sandbox) close() {
+	s.guard.close()
 	for _, fd := range []int{s.pidfd, s.status, s.socket} {
 		if fd >= 0 {
 			unix.Close(fd)

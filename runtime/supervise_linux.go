@@ -70,7 +70,7 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 		if refusal := r.checkDigest(ctx); refusal != nil {
 			return refusal
 		}
-		return r.unchanged()
+		return r.guardSandbox(s)
 	case errors.Is(err, errCancelled):
 		return cancelled(ctx)
 	case errors.As(err, &f):
@@ -102,10 +102,13 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 		s.kill()
 	}
 	s.reap()
+	s.guard.close()
 	r.evidence.Cleanup.TreeDead = true
 	passed := pumps.finish(ctx)
 	r.evidence.streams(out, err, s.terminal)
 	switch {
+	case end.lost != "":
+		return protectionLost(end.lost)
 	case fault != nil:
 		return setupFailed("", "the sandbox was lost before the command was started")
 	case !passed:

@@ -132,3 +132,9 @@ func (t *Table) Allows(r ir.Request) bool {
 	}
 	return false
 }
+
+// Writable reports whether the mount that p lies on can be written through.
+func (t *Table) Writable(p ir.Path) bool {
+	m := t.mounted(p)
+	return m != nil && m.Writable
+}
