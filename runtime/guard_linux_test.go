@@ -17,15 +17,24 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/runtime"
+	"github.com/obspc/obspc/verify"
 )
 
-// guardedTree is a tree with every kind of protection, and its policy.
-func guardedTree(t testing.TB) (root, text string) {
-	root = tree(t)
+// plantGuarded makes a tree anew that holds every kind of protection.
+func plantGuarded(t testing.TB, root string) {
+	t.Helper()
+	for _, part := range []string{"work", "beside"} {
+		must(t, os.RemoveAll(filepath.Join(root, part)))
+	}
+	plant(t, root)
 	write(t, filepath.Join(root, "work/.git/config"), "x")
 	write(t, filepath.Join(root, "beside/readable/mid/hole/key"), "secret")
 	write(t, filepath.Join(root, "beside/readable/mid/hole/window/f"), "shown")
-	return root, policy(t, fmt.Sprintf(`
+}
+
+// guardedPolicy is the policy of such a tree.
+func guardedPolicy(t testing.TB, root string) string {
+	return policy(t, fmt.Sprintf(`
   filesystem {
     write = [workspace]
     read  = ["${workspace}/carve", "%[1]s/beside/readable", "%[1]s/beside/readable/mid/hole/window"]
@@ -37,7 +46,7 @@ func guardedTree(t testing.TB) (root, text string) {
 // during runs the probe in root/work until do has changed something, and then as
 // long as it is let. It is true when the command was killed, and says how long it
 // went on after do.
-func during(t *testing.T, text, root string, do func() error) (ran, time.Duration) {
+func during(t *testing.T, v *verify.Verified, root string, do func() error) (ran, time.Duration) {
 	t.Helper()
 	stamp := filepath.Join(root, "work/stamp")
 	os.Remove(stamp)
@@ -63,7 +72,7 @@ func during(t *testing.T, text, root string, do func() error) (ran, time.Duratio
 		}
 		done <- time.Duration(now.Nano())
 	}()
-	r := start(t, ctx, development(t, text), runtime.Job{
+	r := start(t, ctx, v, runtime.Job{
 		Argv: []string{probePath, probeWord, "stamp", stamp}, Development: true, Workspace: runtime.Workspace{Dir: filepath.Join(root, "work")},
 	})
 	cancel()
@@ -117,6 +126,8 @@ func TestLiveProtectionLost(t *testing.T) {
 			return os.WriteFile(at, nil, 0o600)
 		}
 	}
+	root := labDir(t)
+	v := development(t, guardedPolicy(t, root))
 	var lates []time.Duration
 	for _, tt := range []struct {
 		name string
@@ -160,8 +171,8 @@ func TestLiveProtectionLost(t *testing.T) {
 				if timer {
 					t.Cleanup(runtime.WithoutInotify())
 				}
-				root, text := guardedTree(t)
-				r, late := during(t, text, root, func() error { return tt.do(root) })
+				plantGuarded(t, root)
+				r, late := during(t, v, root, func() error { return tt.do(root) })
 				if tt.says == "" {
 					if r.Evidence.Outcome != runtime.Cancelled {
 						t.Errorf("nothing that is protected was changed: %s", r)
@@ -259,7 +270,7 @@ func TestMountPropagates(t *testing.T) {
     write = [workspace]
     read  = ["%s/shared"]
   }`, root))
-	r, late := during(t, text, root, func() error {
+	r, late := during(t, development(t, text), root, func() error {
 		for range 1000 { // until it is mounted here as well
 			text, err := os.ReadFile("/proc/self/mountinfo")
 			if err != nil || strings.Contains(string(text), root+"/shared/later ") {

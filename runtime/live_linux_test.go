@@ -28,7 +28,7 @@ func TestLiveUnprivileged(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(probePath, "-test.run=^TestLive", "-test.v", "-test.timeout=240s")
+	cmd := exec.Command(probePath, "-test.run=^TestLive", "-test.v", "-test.timeout=300s")
 	cmd.Dir, cmd.Env = "/", []string{"TMPDIR=" + dir, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	text, err := cmd.CombinedOutput()
@@ -61,6 +61,13 @@ func labDir(t testing.TB) string {
 func tree(t testing.TB) string {
 	t.Helper()
 	root := labDir(t)
+	plant(t, root)
+	return root
+}
+
+// plant makes what stands in a tree.
+func plant(t testing.TB, root string) {
+	t.Helper()
 	for path, text := range map[string]string{
 		"work/src/a.txt": "a", "work/.env": "secret", "work/.git/hooks/pre-commit": "hook", "work/carve/f": "kept",
 		"beside/readable/f": "r", "beside/secret": "s",
@@ -70,7 +77,6 @@ func tree(t testing.TB) string {
 	tool, err := os.ReadFile("/usr/bin/true")
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(root, "work/tool"), tool, 0o755))
-	return root
 }
 
 func write(t testing.TB, path, text string) {
