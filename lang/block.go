@@ -147,7 +147,7 @@ func article(kind string) string {
 		a = "an "
 	}
 	switch kind {
-	case "file", "test file", "policy", "template", "variable", "endpoint", "command", "result", "test":
+	case "file", "test file", "project file", "policy", "template", "variable", "endpoint", "command", "result", "test":
 		return a + kind
 	}
 	return a + kind + " block"

@@ -39,7 +39,11 @@ func TestLanguagePage(t *testing.T) {
 		if strings.HasPrefix(src, "test ") {
 			sources, opts.Tests = Sources{"p": []byte("policy \"p\" {\nversion = 1\n}\n")}, sources
 		}
-		if _, diags := Parse(sources, opts); len(diags) > 0 {
+		_, diags := Parse(sources, opts)
+		if strings.HasPrefix(src, "verify ") {
+			_, diags = ParseProject(ProjectFile, []byte(src))
+		}
+		if len(diags) > 0 {
 			t.Errorf("docs/language.md: Parse of block %d finds %v, want nothing", i+1, diags)
 		}
 		if !bytes.Equal(hclwrite.Format([]byte(src)), []byte(src)) {

@@ -55,6 +55,9 @@ var inventories = map[string]inventory{
 	"enum":       {named: true, attributes: []string{"values"}},
 	"waive":      {named: true, attributes: []string{"features", "reason"}},
 
+	"project file": {blocks: []string{"verify"}},
+	"verify":       {attributes: []string{"release", "source", "golden", "pins", "keys", "rules", "base"}},
+
 	"test file": {blocks: []string{"test"}},
 	"test":      {named: true, attributes: []string{"policy"}, blocks: []string{"bind", "allow", "deny"}},
 	"bind":      {attributes: slotNames},

@@ -1,6 +1,7 @@
 // Package policies is the standard library: templates that policies extend by
-// name ("std/base") and the demo policies, embedded in obspc. Each is a folder
-// with its text, its page and its probes; adding one touches nothing else.
+// name ("std/base"), the standard house rules and the demo policies, embedded in
+// obspc. Each is a folder with its text, its page and its probes or tests; adding
+// one touches nothing else.
 package policies
 
 import (
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed std demo
+//go:embed std demo rules
 var files embed.FS
 
 // Names lists the embedded templates in order, as policies name them.
@@ -40,8 +41,13 @@ func Source(name string) (file string, text []byte, ok bool) {
 }
 
 // Demo is the demo's configuration.
-func Demo() fs.FS {
-	sub, err := fs.Sub(files, "demo")
+func Demo() fs.FS { return folder("demo") }
+
+// Rules are the standard house rules, in Rego: a folder each.
+func Rules() fs.FS { return folder("rules") }
+
+func folder(name string) fs.FS {
+	sub, err := fs.Sub(files, name)
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}

@@ -70,6 +70,10 @@ func display(name string) string {
 	return name
 }
 
+// Plain is text that may quote a file from outside, as reports show it: on one
+// line, and what could steer a terminal or hide text is spelt out.
+func Plain(text string) string { return plain(text) }
+
 // plain is text that may quote a file from outside, on one line and without
 // characters that steer a terminal or hide text.
 func plain(text string) string {

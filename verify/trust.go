@@ -77,6 +77,10 @@ func (s *Subject) Digest(name string) (release.Digest, bool) {
 	return c.digest, ok
 }
 
+// Stated is where the statement of the policy stands that the origin names; nil
+// when the release does not tell.
+func (s *Subject) Stated(policy string, origin ir.Origin) *Place { return s.o.stated(policy, origin) }
+
 // IR is a policy's meaning; nil when its ir.json is absent or malformed.
 func (s *Subject) IR(policy string) *ir.Policy {
 	c, ok := s.o.contents[policy+"/"+irFile]

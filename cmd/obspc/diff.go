@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	textdiff "github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
@@ -99,14 +98,11 @@ func approve(c *cli.Context, report *diff.Report, file string) error {
 	if err != nil {
 		return wrongCall("%s: %w", file, err)
 	}
-	now := time.Now()
-	if at := c.String("at"); at != "" {
-		if now, err = time.Parse(time.RFC3339, at); err != nil {
-			return wrongCall("--at %q is no time; write it as in 2027-06-30T00:00:00Z", at)
-		}
+	now, err := at(c)
+	if err != nil {
+		return err
 	}
-	year, month, day := now.UTC().Date()
-	report.Approve(approvals, diff.Date{Year: year, Month: int(month), Day: day})
+	report.Approve(approvals, day(now))
 	return nil
 }
 

@@ -133,7 +133,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(),
-		goldenCommand(), lintCommand(), doctorCommand(), versionCommand(),
+		goldenCommand(), lintCommand(), rulesCommand(), doctorCommand(), versionCommand(),
 	}
 }
 
@@ -146,6 +146,7 @@ enforces, and only what was verified runs:
    obspc test .                               do the policies do what their tests say
    obspc matrix .                             which layer enforces which rule
    obspc diff old/ new/                       what changed in meaning
+   obspc rules . --rules house                does the house allow it
    obspc golden . --dir golden                what changed in the files that reviewers have seen
    obspc compile . -o release                 make the artifacts
    obspc verify release --pins obspc.pins     may they be used

@@ -89,7 +89,7 @@ func pinOptions(c *cli.Context) (o release.PinOptions, err error) {
 		}
 		o.UnsafeDropKeys = append(o.UnsafeDropKeys, id)
 	}
-	o.Keys, err = readKeys(c)
+	o.Keys, err = readKeys(c.StringSlice("key"))
 	return o, err
 }
 

@@ -1,13 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/obspc/obspc/cmd/obspc/verdict"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
 )
@@ -16,72 +18,64 @@ func verifyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "verify",
 		Usage:     "say whether a release may be used: yes (0) or no (1)",
-		ArgsUsage: "RELEASE",
+		ArgsUsage: "[RELEASE]",
 		Description: `Reads every file of the release once and checks structure, checksums, pins,
 serial and expiry, and that each artifact, read back from its own bytes, allows
 nothing that its policy denies. All failures are shown at once. A verdict names
-what it rests on; with nothing asked for the answer is no.
+what it rests on; with nothing asked for the answer is no. Without RELEASE the
+verify block of ./obspc.hcl says what to ask for, and flags add to it.
 
    obspc verify release --pins obspc.pins
    obspc verify release --key obspc.pub
-   obspc verify release --source . --golden golden
+   obspc verify release --source . --golden golden --rules std --rules house
    obspc verify release --pins obspc.pins --state /var/lib/obspc --format json`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source", Usage: "these policies give exactly this release: `PATH` of a directory or file that you vouch for"},
 			&cli.StringFlag{Name: "golden", Usage: "reviewers have seen these artifacts: `DIR` of committed golden files"},
+			rulesFlag(), baseFlag(),
 			&cli.StringFlag{Name: "pins", Usage: "what this consumer accepts: `FILE` made by obspc pin"},
 			keyFlag("this key signed it: `FILE` in PEM; may be repeated: one of them"),
 			&cli.StringFlag{Name: "state", Usage: "remember the highest serial in `DIR`; without it nothing is written"},
 			&cli.StringFlag{Name: "at", Usage: "judge expiry at `TIME` (RFC 3339) instead of now"},
-			formatFlag(),
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "write the verdict as `FORMAT`: text, json, sarif, junit, github or markdown"},
 		},
 		Action: verifyRelease,
 	}
 }
 
 func verifyRelease(c *cli.Context) error {
-	path, err := oneArgument(c, "RELEASE")
+	write, err := verdictFormat(c)
 	if err != nil {
 		return err
 	}
-	asJSON, err := wantsJSON(c)
+	asked, err := askedFor(c)
 	if err != nil {
 		return err
 	}
-	trust := verify.Trust{Now: time.Now(), StateDir: c.String("state")}
-	if text := c.String("at"); text != "" {
-		if trust.Now, err = time.Parse(time.RFC3339, text); err != nil {
-			return wrongCall("--at %q is no time; write it as in 2027-06-30T00:00:00Z", text)
-		}
-	}
-	if file := c.String("pins"); file != "" {
-		if trust.Pins, err = readPins(file); err != nil {
-			return err
-		}
-	}
-	if trust.Keys, err = readKeys(c); err != nil {
-		return err
-	}
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(asked.release); err != nil {
 		return wrongCall("%v", cleanPathError(err))
 	}
+	trust, err := asked.trust(c)
+	if err != nil {
+		return err
+	}
 	var checks []verify.Check
-	recompiled := &recompilation{path: c.String("source")}
-	if recompiled.path != "" {
+	recompiled := &recompilation{path: asked.source}
+	if asked.source != "" {
 		checks = append(checks, recompiled)
 	}
-	seen := &goldenCheck{dir: c.String("golden"), source: recompiled.path}
-	if seen.dir != "" {
+	seen := &goldenCheck{dir: asked.golden, source: asked.source}
+	if asked.golden != "" {
 		checks = append(checks, seen)
 	}
-	verified, report := verify.Open(verify.Dir(path), trust, checks...)
-	if asJSON {
-		fmt.Fprintf(c.App.Writer, "%s\n", report.JSON())
-	} else {
-		if seen.report != nil && len(seen.report.States) > 0 {
-			fmt.Fprintf(c.App.Writer, "%s\n", coloured(c, seen.report.Text()))
-		}
-		fmt.Fprint(c.App.Writer, report)
+	held, err := houseChecks(c, asked.rules, asked.base)
+	if err != nil {
+		return err
+	}
+	verified, report := verify.Open(verify.Dir(asked.release), trust, append(checks, held...)...)
+	subject := verdict.Subject{Report: report, Release: asked.release, Sources: sourceDir(asked.source)}
+	if _, err := c.App.Writer.Write(write(subject, seen.report)); err != nil {
+		return &exitError{exitMachine, err}
 	}
 	if err := recompiled.shown(func(conf *configuration) error { return conf.report(c, false) }); err != nil {
 		return err
@@ -90,6 +84,46 @@ func verifyRelease(c *cli.Context) error {
 		return &exitError{Code: report.ExitCode()}
 	}
 	return nil
+}
+
+// sourceDir is the directory that the names of policy files are relative to.
+func sourceDir(source string) string {
+	if info, err := os.Stat(source); err == nil && !info.IsDir() {
+		return filepath.Dir(source)
+	}
+	return source
+}
+
+// verdictFormat is how --format wants the verdict written.
+func verdictFormat(c *cli.Context) (func(verdict.Subject, *goldenReport) []byte, error) {
+	switch f := c.String("format"); f {
+	case "text":
+		return func(s verdict.Subject, seen *goldenReport) []byte {
+			var b bytes.Buffer
+			if seen != nil && len(seen.States) > 0 {
+				fmt.Fprintf(&b, "%s\n", coloured(c, seen.Text()))
+			}
+			fmt.Fprint(&b, s.Report)
+			return b.Bytes()
+		}, nil
+	case "json":
+		return func(s verdict.Subject, _ *goldenReport) []byte { return append(s.Report.JSON(), '\n') }, nil
+	case "sarif":
+		return func(s verdict.Subject, _ *goldenReport) []byte { return s.SARIF() }, nil
+	case "junit":
+		return func(s verdict.Subject, _ *goldenReport) []byte { return s.JUnit() }, nil
+	case "github":
+		return func(s verdict.Subject, _ *goldenReport) []byte { return s.GitHub() }, nil
+	case "markdown":
+		return func(s verdict.Subject, seen *goldenReport) []byte {
+			if seen != nil && len(seen.States) > 0 {
+				s.More = seen.Markdown()
+			}
+			return s.Markdown()
+		}, nil
+	default:
+		return nil, wrongCall("there is no format %q; write text, json, sarif, junit, github or markdown", f)
+	}
 }
 
 func readPins(file string) (*release.Pins, error) {
@@ -102,25 +136,6 @@ func readPins(file string) (*release.Pins, error) {
 		return nil, wrongCall("%s: %w", file, err)
 	}
 	return pins, nil
-}
-
-func keyFlag(usage string) cli.Flag { return &cli.StringSliceFlag{Name: "key", Usage: usage} }
-
-// readKeys reads the public keys that --key names.
-func readKeys(c *cli.Context) ([]release.Key, error) {
-	var keys []release.Key
-	for _, file := range c.StringSlice("key") {
-		text, err := readSmall(file, release.MaxKeyFile)
-		if err != nil {
-			return nil, err
-		}
-		key, err := release.ParseKey(text)
-		if err != nil {
-			return nil, wrongCall("%s: %w", file, err)
-		}
-		keys = append(keys, key)
-	}
-	return keys, nil
 }
 
 // readSmall reads a file of at most limit bytes; a device or a pipe without end

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/obspc/obspc/lang"
+	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/verify"
+	"github.com/obspc/obspc/verify/release"
+)
+
+// askedVerify is what one call of verify asks for: its flags, or the verify block
+// of the project file in the working directory and what flags add to it.
+type askedVerify struct {
+	release, source, golden, pins, base string
+	keys, rules                         []string
+}
+
+// maxProject is how many bytes of a project file are read.
+const maxProject = 1 << 20
+
+func askedFor(c *cli.Context) (*askedVerify, error) {
+	a := &askedVerify{}
+	if err := noRest(c); err != nil {
+		return nil, err
+	}
+	switch c.NArg() {
+	case 0:
+		if err := a.project(c); err != nil {
+			return nil, err
+		}
+	case 1:
+		a.release = c.Args().First()
+	default:
+		return nil, wrongCall("verify wants one RELEASE; there are %d arguments", c.NArg())
+	}
+	for name, to := range map[string]*string{"source": &a.source, "golden": &a.golden, "pins": &a.pins, "base": &a.base} {
+		if given := c.String(name); given != "" {
+			*to = given
+		}
+	}
+	a.keys = append(a.keys, c.StringSlice("key")...)
+	a.rules = append(a.rules, c.StringSlice("rules")...)
+	return a, nil
+}
+
+// project reads ./obspc.hcl. Its paths are those of the working directory.
+func (a *askedVerify) project(c *cli.Context) error {
+	text, err := readSmall(lang.ProjectFile, maxProject)
+	if errors.Is(err, fs.ErrNotExist) {
+		return wrongCall("verify wants RELEASE, or an %s here whose verify block names it", lang.ProjectFile)
+	}
+	if err != nil {
+		return err
+	}
+	v, diags := lang.ParseProject(lang.ProjectFile, text)
+	if err := diag.Render(c.App.ErrWriter, diags, map[string][]byte{lang.ProjectFile: text}, diag.RenderOptions{Colour: colour(c)}); err != nil {
+		return err
+	}
+	if diags.HasErrors() {
+		return &exitError{Code: exitInput}
+	}
+	if v.Release.Value == "" {
+		return wrongCall("%s does not say what to verify; write release = \"DIR\" into its verify block", lang.ProjectFile)
+	}
+	a.release, a.source, a.golden, a.pins, a.base = v.Release.Value, v.Source.Value, v.Golden.Value, v.Pins.Value, v.Base.Value
+	for _, s := range v.Keys {
+		a.keys = append(a.keys, s.Value)
+	}
+	for _, s := range v.Rules {
+		a.rules = append(a.rules, s.Value)
+	}
+	return nil
+}
+
+// trust reads pins and keys.
+func (a *askedVerify) trust(c *cli.Context) (verify.Trust, error) {
+	trust := verify.Trust{StateDir: c.String("state")}
+	var err error
+	if trust.Now, err = at(c); err != nil {
+		return trust, err
+	}
+	if a.pins != "" {
+		if trust.Pins, err = readPins(a.pins); err != nil {
+			return trust, err
+		}
+	}
+	trust.Keys, err = readKeys(a.keys)
+	return trust, err
+}
+
+func keyFlag(usage string) cli.Flag { return &cli.StringSliceFlag{Name: "key", Usage: usage} }
+
+// readKeys reads public keys.
+func readKeys(files []string) ([]release.Key, error) {
+	var keys []release.Key
+	for _, file := range files {
+		text, err := readSmall(file, release.MaxKeyFile)
+		if err != nil {
+			return nil, err
+		}
+		key, err := release.ParseKey(text)
+		if err != nil {
+			return nil, wrongCall("%s: %w", file, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}

@@ -1,0 +1,5 @@
+package verdict
+
+import "github.com/obspc/obspc/verify/release"
+
+func version() string { return release.Version }
