@@ -68,7 +68,7 @@ var table = []feature{
 	{ir.FeatureOnlyCarveOut, "only() of a read inside a write", absent(byMount, "a mount carries all that lies below it"), exact(bySeatbelt)},
 	{ir.FeatureHeldDirectory, "moving or linking across a path that has a rule of its own",
 		tighter(byMount, "it is a mount of its own on Linux: nothing can be moved or linked into it or out of it"), exact(bySeatbelt)},
-	{ir.FeatureProtectedCase, "names that differ from a protected one only by case",
+	{ir.FeatureProtectedCase, "names that differ from a protected or held one only by case",
 		exact(byMount), tighter(bySeatbelt, "names that differ from it only by case are protected as well, whether or not the volume tells them apart")},
 	{ir.FeatureProtectedNonASCII, "a protected name outside ASCII",
 		exact(byMount), absent(bySeatbelt, "the volume may know it under other spellings, which no pattern lists")},

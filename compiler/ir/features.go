@@ -15,7 +15,7 @@ const (
 	FeatureOnly              Feature = "filesystem.only"      // one node, nothing below it
 	FeatureOnlyCarveOut      Feature = "filesystem.only-carve-out"
 	FeatureHeldDirectory     Feature = "filesystem.held-directory" // rename and link across a path that is held inside a write, or between two writes
-	FeatureProtectedCase     Feature = "filesystem.protected-case" // a protected name may exist under another case
+	FeatureProtectedCase     Feature = "filesystem.protected-case" // a protected or held name may exist under another case
 	FeatureProtectedNonASCII Feature = "filesystem.protected-non-ascii"
 	FeatureRootLink          Feature = "filesystem.root-link"   // a path that is a link on that system
 	FeatureDeviceTree        Feature = "filesystem.device-tree" // devices below a path of the host that has them
@@ -79,6 +79,9 @@ func (p *Policy) Uses() []Use {
 		add(FeatureExecute, r.Origin, r.Path.String())
 		if d.nodes[r.Path].file == nil && d.insideWrite(r.Path) {
 			add(FeatureHeldDirectory, r.Origin, r.Path.String())
+		}
+		if around := d.around(r.Path); around != nil && around.Level == Write {
+			protectedUses(r.Path, r.Origin, add)
 		}
 		if isRootLink(r.Path) {
 			add(FeatureRootLink, r.Origin, r.Path.String())
@@ -151,11 +154,8 @@ func (d *Decider) fileUses(r *FileRule, add func(Feature, Origin, string)) {
 	if r.Level > Deny && !r.Only && (r.Path == Path{} || deviceDirectory.Covers(r.Path)) && (around == nil || around.Backing == HostFile) {
 		add(FeatureDeviceTree, r.Origin, what)
 	}
-	if protects {
-		add(FeatureProtectedCase, r.Origin, what)
-		if !isASCII(r.Path.rel) {
-			add(FeatureProtectedNonASCII, r.Origin, what)
-		}
+	if protects || around != nil && around.Level == Write { // where its name stays
+		protectedUses(r.Path, r.Origin, add)
 	}
 	if isRootLink(r.Path) {
 		add(FeatureRootLink, r.Origin, what)
@@ -186,6 +186,15 @@ func (d *Decider) insideWrite(p Path) bool {
 
 // deviceDirectory is where every system keeps its devices.
 var deviceDirectory = MustPath("/dev")
+
+// protectedUses notes what a rule asks of systems that know a file under several
+// spellings of its name, when its path is refused something that others are not.
+func protectedUses(p Path, o Origin, add func(Feature, Origin, string)) {
+	add(FeatureProtectedCase, o, p.String())
+	if !isASCII(p.rel) {
+		add(FeatureProtectedNonASCII, o, p.String())
+	}
+}
 
 // around is the rule that would decide p if p had none of its own.
 func (d *Decider) around(p Path) *FileRule {

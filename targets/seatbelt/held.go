@@ -28,47 +28,38 @@ func (w *printer) held(v *view) {
 }
 
 // hold writes one held name, where the level alone would let go of it: a deny and a
-// carve-out already refuse their own names. What leads to something protected is
-// held under every spelling.
-func (w *printer) hold(v *view, p ir.Path, n name) {
-	if r := v.at[p]; r != nil && r.Level < ir.Write || r == nil && !v.mayHave(p, ir.Write) {
+// carve-out already refuse their own names. Where what is around may be written, it
+// is held under every spelling.
+func (w *printer) hold(v *view, p ir.Path, origin ir.Origin) {
+	around := v.mayHave(p, ir.Write)
+	if r := v.at[p]; r != nil && r.Level < ir.Write || r == nil && !around {
 		return
 	}
 	a := area{p, true}
 	filters := w.filters(a)
-	if n.leads || p.IsRoot() && v.earlier(p.Root(), ir.Write) {
+	if around {
 		filters = append(filters, w.twin(a)...)
 	}
-	w.add(rule{Operations: nameOperations, Filters: filters, When: condition(p.Root()), Origin: n.origin})
+	w.add(rule{Operations: nameOperations, Filters: filters, When: condition(p.Root()), Origin: origin})
 }
 
-// name is a held name: the first statement that holds it, and whether something
-// protected lies below.
-type name struct {
-	origin ir.Origin
-	leads  bool
-}
-
-// names is every path that a rule names and every path above one, in order.
-func (v *view) names() (map[ir.Path]name, []ir.Path) {
-	why := map[ir.Path]name{}
-	note := func(p ir.Path, o ir.Origin, protects bool) {
-		leads := false
+// names is every path that a rule names and every path above one, in order, with the
+// first statement that holds it.
+func (v *view) names() (map[ir.Path]ir.Origin, []ir.Path) {
+	why := map[ir.Path]ir.Origin{}
+	note := func(p ir.Path, o ir.Origin) {
 		for q := range p.Upward() {
-			n, seen := why[q]
-			if !seen {
-				n.origin = o
+			if _, seen := why[q]; seen {
+				return
 			}
-			n.leads = n.leads || leads
-			why[q] = n
-			leads = protects
+			why[q] = o
 		}
 	}
 	for _, r := range v.files {
-		note(r.Path, r.Origin, v.protects(r))
+		note(r.Path, r.Origin)
 	}
 	for _, r := range v.execute {
-		note(r.Path, r.Origin, false)
+		note(r.Path, r.Origin)
 	}
 	order := make([]ir.Path, 0, len(why))
 	for p := range why {

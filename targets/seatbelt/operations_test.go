@@ -314,6 +314,22 @@ func TestManyPaths(t *testing.T) {
 	}
 }
 
+// TestManyPrograms: what may be started stands in one pattern, which fits or is
+// refused.
+func TestManyPrograms(t *testing.T) {
+	for n, fits := range map[int]bool{400: true, 1500: false} {
+		p := statements("read=[/opt]")
+		for i := range n {
+			p.Execute = append(p.Execute, ir.ExecuteRule{Path: ir.MustPath(fmt.Sprintf("/opt/bin/%020d", i)), Origin: "p/filesystem.execute[0]"})
+		}
+		_, err := Compile(p)
+		var large *TooLargeError
+		if fits != (err == nil) || !fits && (!errors.As(err, &large) || large.Rules != n) {
+			t.Errorf("Compile(%d programs) = %v", n, err)
+		}
+	}
+}
+
 // TestParameters: every slot that a policy names is one parameter, and a missing
 // one refuses the profile.
 func TestParameters(t *testing.T) {

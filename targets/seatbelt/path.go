@@ -66,14 +66,3 @@ func (a area) covers(b area) bool {
 	}
 	return a.Path.Covers(b.Path)
 }
-
-// meet is what two areas of one root have in common.
-func (a area) meet(b area) (area, bool) {
-	switch {
-	case a.covers(b):
-		return b, true
-	case b.covers(a):
-		return a, true
-	}
-	return area{}, false
-}

@@ -44,19 +44,21 @@ const ancestorsDefinition = `(define (obspc-caseless-ancestors text)
 // caselessName is the variable that holds a slot's caseless spelling.
 func caselessName(r ir.Root) string { return "obspc-" + r.String() }
 
+// startsName is the filter of what the execute rules name.
+const startsName = "obspc-execute"
+
 // prelude is the definitions that the rules use: the caseless spelling of each of
-// slots, in their order, and the ancestors filter.
-func prelude(slots map[ir.Root]bool, ancestors bool) string {
-	if len(slots) == 0 && !ancestors {
-		return ""
-	}
+// slots, in their order, the ancestors filter, and what the execute rules name.
+func (w *printer) prelude() string {
 	var b strings.Builder
-	b.WriteString("\n; how bound paths may be spelt on a volume that ignores case\n" + caselessDefinition)
-	if ancestors {
+	if len(w.slots) > 0 || w.ancestors {
+		b.WriteString("\n; how bound paths may be spelt on a volume that ignores case\n" + caselessDefinition)
+	}
+	if w.ancestors {
 		b.WriteString(ancestorsDefinition)
 	}
 	for _, r := range ir.Slots() {
-		if !slots[r] {
+		if !w.slots[r] {
 			continue
 		}
 		param := `(param "` + parameters[r] + `")`
@@ -65,6 +67,9 @@ func prelude(slots map[ir.Root]bool, ancestors bool) string {
 			value = "(if " + param + " " + value + ` "")`
 		}
 		b.WriteString("(define " + caselessName(r) + " " + value + ")\n")
+	}
+	if len(w.starts) > 0 {
+		b.WriteString("\n; what the execute rules name\n(define " + startsName + " " + anyOf(w.starts) + ")\n")
 	}
 	return b.String()
 }

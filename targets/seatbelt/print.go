@@ -12,26 +12,31 @@ import (
 // sys/syslimits.h), and the command's own need some of it.
 const maxText = 768 << 10
 
+// maxPattern bounds the text of the filters that stand in one rule. A pattern of a
+// profile holds at most 65,535 bytes once compiled (NixOS/nix issue 4119), and
+// Apple's front end makes one pattern of all that stand in one rule. Most rules here
+// have two paths and one expression each, far from that; one that lets programs
+// start has all that the execute rules name.
+const maxPattern = 60_000
+
 // TooLargeError reports a policy whose profile would not fit.
 type TooLargeError struct {
+	What         string // does not fit
 	Bytes, Limit int
 	Rules        int
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the Seatbelt profile has %d rules in %d bytes, and %d fit: name directories instead of the files in them", e.Rules, e.Bytes, e.Limit)
+	return fmt.Sprintf("%s takes %d bytes for %d rules, and %d fit: name directories instead of the files in them", e.What, e.Bytes, e.Rules, e.Limit)
 }
 
 // printer writes rules, one a line. The first error stops it and is kept.
-//
-// A pattern of a profile holds at most 65,535 bytes once compiled (NixOS/nix issue
-// 4119), and Apple's front end makes one pattern of all that stand in one rule.
-// Rules here have two paths and one expression each, far from that.
 type printer struct {
 	buf       strings.Builder
 	rules     int
 	slots     map[ir.Root]bool // whose caseless spelling is used
 	ancestors bool             // whether the caseless ancestors are
+	starts    []string         // filters of what the execute rules name
 	err       error
 }
 
@@ -162,9 +167,9 @@ func (w *printer) finish(head string) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	text := head + prelude(w.slots, w.ancestors) + w.buf.String()
+	text := head + w.prelude() + w.buf.String()
 	if len(text) > maxText {
-		return nil, &TooLargeError{Bytes: len(text), Limit: maxText, Rules: w.rules}
+		return nil, &TooLargeError{"the Seatbelt profile", len(text), maxText, w.rules}
 	}
 	return []byte(text), nil
 }
