@@ -82,11 +82,13 @@ var directions = []direction{
 	{"targets/seatbelt/sbpl", []string{"targets/seatbelt/operations", "targets/seatbelt/sbpl/scheme"}, "the reader of profiles shares the names of operations with their emitter, and nothing else"},
 	{"targets/seatbelt/model", []string{"targets/seatbelt/sbpl", "targets/seatbelt/operations", "compiler/ir"}, "the model reads a profile's bytes, and never sees how they are made"},
 	{"targets/seatbelt/operations", nil, "the names of Seatbelt's operations are data"},
+	{"targets/seatbelt/fragment", []string{"targets/seatbelt/operations", "compiler/ir"}, "the small reader of our profiles shares the names of operations with their emitter, and nothing with the reader of anybody's"},
+	{"targets/seatbelt/proof", []string{"targets/seatbelt/fragment", "targets/seatbelt/operations", "compiler/ir"}, "a profile is held to the policy, and its emitter is not asked"},
 	{"targets/models", []string{"targets", "targets/seatbelt/model", "targets/seatbelt/operations", "compiler/ir"}, "every target's model side by side, for questions; never linked into obsrun"},
 	{"targets/bwrap/cmdline", []string{"compiler/ir"}, "it reads anybody's command lines, and shares nothing with what writes ours"},
 	{"targets/seccomp", []string{"compiler/ir", "compiler/syscalls"}, "targets never import each other"},
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
-	{"targets", []string{"targets/*", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
+	{"targets", []string{"targets/*", "targets/seatbelt/proof", "targets/seatbelt/fragment", "compiler/ir", "compiler/canon"}, "the registry sees every target, and no source text"},
 	{"cmd/obspc/expect", []string{"lang", "compiler", "compiler/ir", "targets", "targets/models"}, "tests ask what policies mean and what artifacts do; a kernel is asked by the caller"},
 	{"cmd/obspc/live", []string{"lang", "compiler", "compiler/ir", "policies", "policies/library", "targets", "targets/models", "targets/seatbelt/model", "targets/seatbelt/sbpl", "cmd/obspc/expect"}, "attempts know how a sandbox is called, and not how obsrun makes one"},
 	{"verify/release", []string{"compiler/canon"}, "reading and writing a release is a leaf"},
@@ -177,6 +179,9 @@ func TestClosureOfObsrun(t *testing.T) {
 			if strings.HasPrefix(dep, prefix) {
 				t.Errorf("cmd/obsrun links %s", dep)
 			}
+		}
+		if own := strings.TrimPrefix(dep, module); strings.HasPrefix(own, "targets/seatbelt/sbpl") || own == "targets/seatbelt/model" {
+			t.Errorf("cmd/obsrun links %s: what is run is proven by the small reader of profiles alone", dep)
 		}
 		if strings.TrimPrefix(dep, module) == "lang" || strings.TrimPrefix(dep, module) == "compiler" {
 			t.Errorf("cmd/obsrun links %s: it reads releases, never policies", dep)

@@ -17,7 +17,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 var twins = map[string][]string{
 	"--ro-bind": {"--bind", "--dev-bind"}, "--bind": {"--ro-bind", "--dev-bind"}, "--dev-bind": {"--bind"}, "--dir": {"--tmpfs"}, "--tmpfs": {"--dir"},
 	"0111": {"0755", "0000"}, "0755": {"0111"}, "0000": {"0644"}, "1777": {"0777"}, "ALL": {"CAP_CHOWN"}, "--unshare-net": {"--share-net"},
-	"--remount-ro": {"--tmpfs"}, "(allow": {"(deny"}, "(deny": {"(allow"}, "(literal": {"(subpath"}, "(subpath": {"(literal"},
+	"--remount-ro": {"--tmpfs"},
 }
 
 // lists are the changes of one element of a list of texts.
@@ -82,8 +82,7 @@ func (b *board) streamMutants(t *testing.T, p *ir.Policy, sample string, files m
 	}
 }
 
-// lineMutants changes the texts that people read, bwrap.args.txt and the SBPL
-// profile, line by line.
+// lineMutants changes the text that people read, bwrap.args.txt, line by line.
 func (b *board) lineMutants(p *ir.Policy, sample string, files map[string][]byte) {
 	twin := func(line string) []string {
 		var out []string
@@ -96,20 +95,15 @@ func (b *board) lineMutants(p *ir.Policy, sample string, files map[string][]byte
 		}
 		return out
 	}
-	for _, name := range []string{argsFile, seatbeltFile} {
-		if files[name] == nil {
-			continue
-		}
-		for mutator, mutants := range lists(strings.SplitAfter(string(files[name]), "\n"), twin) {
-			for what, mutant := range mutants {
-				text := strings.Join(mutant, "")
-				if text == string(files[name]) {
-					continue
-				}
-				changed := maps.Clone(files)
-				changed[name] = []byte(text)
-				b.judge(name+": "+mutator, sample, what, Validate(p, changed) != nil)
+	for mutator, mutants := range lists(strings.SplitAfter(string(files[argsFile]), "\n"), twin) {
+		for what, mutant := range mutants {
+			text := strings.Join(mutant, "")
+			if text == string(files[argsFile]) {
+				continue
 			}
+			changed := maps.Clone(files)
+			changed[argsFile] = []byte(text)
+			b.judge(argsFile+": "+mutator, sample, what, Validate(p, changed) != nil)
 		}
 	}
 }

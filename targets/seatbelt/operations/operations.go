@@ -44,6 +44,11 @@ func Releases() []Release {
 	return out
 }
 
+// Supported lists the releases that profiles are written and checked for, oldest
+// first: those from 10.15 on, which all have sandbox-exec's parameters and the
+// library that profiles use.
+func Supported() []Release { return Releases()[Catalina-1:] }
+
 // ReleaseNamed is the release with that version number.
 func ReleaseNamed(version string) (Release, bool) {
 	for i, name := range releaseNames {

@@ -1,0 +1,51 @@
+package targets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/seatbelt/fragment"
+	"github.com/obspc/obspc/targets/seatbelt/proof"
+)
+
+// macos proves the Seatbelt profile (design 5.7: O1 to O5).
+func (v *validator) macos() error {
+	if err := v.endpoints(ir.Seatbelt, seatbeltFile); err != nil {
+		return err
+	}
+	profile, ok := v.files[seatbeltFile]
+	if !ok {
+		return v.differs(seatbeltFile, "it is missing")
+	}
+	err := proof.Check(v.policy, profile)
+	var outside *fragment.Error
+	var fault *proof.Fault
+	switch {
+	case errors.As(err, &outside):
+		place := fmt.Sprintf("%s:%d:%d", seatbeltFile, outside.Line, outside.Column)
+		return v.differsAt(seatbeltFile, place, "it is no profile that obspc writes: %s", outside.Message)
+	case errors.As(err, &fault):
+		return v.profileFault(profile, fault)
+	}
+	return err
+}
+
+// profileFault adds the line of the profile and the statement of the policy.
+func (v *validator) profileFault(profile []byte, f *proof.Fault) error {
+	place := ""
+	if f.Rule != nil && f.Rule.Line > 0 {
+		line := bytes.Split(profile, []byte("\n"))[f.Rule.Line-1]
+		place = fmt.Sprintf("%s:%d: %s", seatbeltFile, f.Rule.Line, line)
+	}
+	if f.Request == nil {
+		return v.differsAt(seatbeltFile, place, "%s", f.Detail)
+	}
+	e := v.mismatch(seatbeltFile, *f.Request, f.Decision, f.Where())
+	e.Place = place
+	if rule := f.Statement(v.policy); rule != nil {
+		e.Statement, e.Origin = rule.String(), rule.From()
+	}
+	return e
+}
