@@ -119,6 +119,23 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestSearchOrder: own rules, then those of templates as login(1) orders them, then
+// the directories of loaders.
+func TestSearchOrder(t *testing.T) {
+	p := &Plan{}
+	for _, r := range [][2]string{
+		{"/bin/sh", "std/shell"}, {"/lib64/ld.so", "std/base"}, {"/usr/bin/sh", "std/shell"},
+		{"/usr/local/bin/node", "std/node"}, {"/usr/local/gobin/go", "std/go"}, {"/w/tools/x", "p"}, {"/usr/bin/mine", "p"},
+	} {
+		p.Execute = append(p.Execute, ir.ExecuteRule{Path: ir.MustPath(r[0]), Origin: ir.Origin(r[1] + "/filesystem.execute[0]")})
+	}
+	program := func(ir.Path) Found { return Program }
+	want := []string{"PATH=/w/tools:/usr/bin:/usr/local/bin:/usr/local/gobin:/bin:/lib64"}
+	if got, err := p.Additions(ir.Binding{}, program); err != nil || !slices.Equal(got, want) {
+		t.Errorf("Additions = %q, %v, want %q", got, err, want)
+	}
+}
+
 func TestAdditions(t *testing.T) {
 	directories := []string{"/usr/bin", "/usr/share/tools", "/w/bin"}
 	find := func(p ir.Path) Found {
@@ -131,7 +148,10 @@ func TestAdditions(t *testing.T) {
 		return Program
 	}
 	p := Compile(payment())
-	p.Execute = append(p.Execute, ir.ExecuteRule{Path: ir.MustPath("/opt/old/missing"), Optional: true, Origin: "payment-batch/filesystem.execute[3]"})
+	p.Execute = append(p.Execute,
+		ir.ExecuteRule{Path: ir.MustPath("/opt/old/missing"), Optional: true, Origin: "payment-batch/filesystem.execute[3]"},
+		ir.ExecuteRule{Path: ir.MustPath("${workspace}"), Origin: "payment-batch/filesystem.execute[4]"},
+	)
 	for _, tt := range []struct {
 		name   string
 		stated []string

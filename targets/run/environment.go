@@ -64,16 +64,20 @@ func (p *Plan) Additions(b ir.Binding, find func(ir.Path) Found) ([]string, erro
 }
 
 // searchPath is PATH. A directory with a colon in its path has no place in one
-// (environ(7)), nor has a directory that only() names: nothing in it starts.
+// (environ(7)), nor has a directory that only() names: nothing in it starts. A
+// whole slot has none either: that what lies in the workspace may start is not to
+// find an ls there.
 //
-// Rules of embedded templates come last. Those of std/base name loaders, whose
-// directories hold libraries, and in them directories named like programs
-// (/usr/lib/gcc): make(1) takes the first such name for the program.
+// The policy's own rules come first, in their order. Those of embedded templates
+// follow, what was installed by hand before the system's, as in the PATH that
+// login(1) sets. Those of std/base are last: they name loaders, whose directories
+// hold libraries, and in them directories named like programs (/usr/lib/gcc):
+// make(1) takes the first such name for the program.
 func (p *Plan) searchPath(b ir.Binding, find func(ir.Path) Found) string {
-	var dirs, last []string
+	var dirs [searchRanks][]string
 	for _, r := range p.Execute {
 		at := b.Path(r.Path)
-		if at.Root() != ir.Host {
+		if at.Root() != ir.Host || r.Path.Root() != ir.Host && r.Path.IsRoot() {
 			continue
 		}
 		switch found := find(at); {
@@ -82,21 +86,33 @@ func (p *Plan) searchPath(b ir.Binding, find func(ir.Path) Found) string {
 		case found == Program:
 			at, _ = at.Parent()
 		}
-		switch dir := at.String(); {
-		case strings.Contains(dir, ":"):
-		case embedded(r.Origin):
-			last = append(last, dir)
-		default:
-			dirs = append(dirs, dir)
+		if rank := searchRank(r); !strings.Contains(at.String(), ":") {
+			dirs[rank] = append(dirs[rank], at.String())
 		}
 	}
 	var out []string
-	for _, dir := range append(dirs, last...) {
+	for _, dir := range slices.Concat(dirs[:]...) {
 		if !slices.Contains(out, dir) {
 			out = append(out, dir)
 		}
 	}
 	return strings.Join(out, ":")
+}
+
+// searchRanks is how many groups of directories PATH has.
+const searchRanks = 4
+
+// searchRank is the group that a rule's directory belongs to.
+func searchRank(r ir.ExecuteRule) int {
+	switch {
+	case !embedded(r.Origin):
+		return 0
+	case strings.HasPrefix(string(r.Origin), "std/base/"):
+		return 3
+	case ir.MustPath("/usr/local").Covers(r.Path):
+		return 1
+	}
+	return 2
 }
 
 // embedded reports whether a template of the standard library states the rule:
