@@ -4,7 +4,7 @@ VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -buildid= -X github.com/obspc/obspc/verify/release.Version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: build demo test layouts soak mac-proof lint clean
+.PHONY: build demo test layouts programs soak mac-proof lint clean
 
 build: ## both programs, static, into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/obspc ./cmd/obsrun
@@ -21,6 +21,10 @@ test: ## the whole suite, live sandbox tests included
 layouts: ## the demo and the live tests on Debian 13's files, as root or through sudo
 	scripts/need bubblewrap
 	scripts/layouts
+
+programs: ## the same, with every program that a template is for installed there: git, Go, Node, Python, Rust, Java
+	scripts/need bubblewrap
+	scripts/layouts --programs
 
 soak: ## what is too long for every change: thousands of policies in real sandboxes, longer fuzzing
 	scripts/need bubblewrap

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/policies"
 	"github.com/obspc/obspc/targets/bwrap"
 	"github.com/obspc/obspc/targets/landlock"
 )
@@ -25,7 +26,8 @@ func TestLayouts(t *testing.T) {
 			if len(l.starts) == 0 || len(l.reads) == 0 {
 				t.Fatalf("%s starts and reads nothing", file)
 			}
-			m := newMachine(t, l)
+			newMachine(t, l, together()) // whatever they let start, its links are covered
+			m := newMachine(t, l, []string{"std/base"})
 			for _, s := range l.starts {
 				m.starts(s[0])
 				m.starts(s[1])
@@ -42,6 +44,12 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// together is every template that a policy may extend at once: std/git and
+// std/git-worktree want the workspace's .git to be different things.
+func together() []string {
+	return slices.DeleteFunc(policies.Names(), func(name string) bool { return name == "std/git-worktree" })
+}
+
 // machine is a sandbox on a layout, by the models of its artifacts.
 type machine struct {
 	t      *testing.T
@@ -50,15 +58,18 @@ type machine struct {
 	rules  *landlock.Rules
 }
 
-func newMachine(t *testing.T, l *layout) *machine {
+func newMachine(t *testing.T, l *layout, templates []string) *machine {
 	t.Helper()
-	p := compileOne(t, l.policy())
+	p := compileOne(t, l.policy(templates))
 	set, err := bwrap.Compile(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := ir.Binding{}.With(ir.Workspace, ir.MustPath("/srv/work")).With(ir.Tmp, ir.MustPath("/tmp"))
-	l.nodes["/srv/work"] = isDir
+	for _, dir := range []string{"/srv/work", "/srv/work/.git", "/srv/work/.git/hooks"} {
+		l.nodes[dir] = isDir
+	}
+	l.nodes["/srv/work/.git/config"], l.nodes["/srv/work/.git/config.worktree"] = isFile, isFile
 	facts := l.facts(set.NamedPaths(b))
 	table, err := set.Table(b, facts)
 	if err != nil {
@@ -91,7 +102,7 @@ func (m *machine) keepsExecute(p *ir.Policy) {
 }
 
 // policy is what a user of that system would write.
-func (l *layout) policy() string {
+func (l *layout) policy(templates []string) string {
 	read, execute := []string{}, []string{}
 	for _, s := range l.starts {
 		real, _ := l.follow(s[0])
@@ -109,7 +120,7 @@ func (l *layout) policy() string {
 	list := func(paths []string) string { return strings.ReplaceAll(fmt.Sprintf("%q", paths), `" "`, `", "`) }
 	return fmt.Sprintf(`policy "p" {
   version = 1
-  extends = ["std/base"]
+  extends = %s
   targets = ["bwrap"]
   filesystem {
     write   = [workspace]
@@ -117,7 +128,7 @@ func (l *layout) policy() string {
     execute = %s
   }
 }
-`, list(read), list(execute))
+`, list(templates), list(read), list(execute))
 }
 
 // reads reports the file that path leads to inside, over the links that bwrap

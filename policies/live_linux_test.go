@@ -22,6 +22,10 @@ var programPolicies []byte
 // runs where there is no Go, on another system's files (scripts/layouts).
 const binVariable = "OBSPC_BIN"
 
+// programsVariable makes a program that is not installed a failure: where all of
+// them are installed (make programs) nothing is skipped.
+const programsVariable = "OBSPC_PROGRAMS"
+
 // lab is a directory outside /tmp, which a sandbox with a private one hides.
 type lab struct {
 	dir, bin, policies string
@@ -75,7 +79,7 @@ func userName(c *syscall.Credential) string {
 var where = []string{"/usr/local/go/bin", "/usr/lib/go/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"}
 
 // realPaths finds programs, the first of which is started; it skips the test when
-// one is missing.
+// one is missing, unless all have to be there.
 func realPaths(t *testing.T, names ...string) []string {
 	t.Helper()
 	var out []string
@@ -84,6 +88,9 @@ func realPaths(t *testing.T, names ...string) []string {
 			_, err := os.Stat(filepath.Join(dir, name))
 			return err == nil
 		})
+		if i < 0 && os.Getenv(programsVariable) != "" {
+			t.Fatalf("%s is not installed, and %s wants every program", name, programsVariable)
+		}
 		if i < 0 {
 			t.Skip("needs " + name)
 		}
@@ -102,16 +109,29 @@ func realPaths(t *testing.T, names ...string) []string {
 // runtime adds to an environment, and returns stdout, stderr and the exit code.
 func (l *lab) run(t *testing.T, who *syscall.Credential, command []string) (stdout, stderr string, code int) {
 	t.Helper()
-	work := filepath.Join(l.dir, "w") // the same name outside and inside
+	work := l.work(t, who)
+	defer os.RemoveAll(work)
+	return l.runIn(t, who, work, command)
+}
+
+// work is a new directory of the user's own, by the same name outside and inside.
+func (l *lab) work(t *testing.T, who *syscall.Credential) string {
+	t.Helper()
+	work := filepath.Join(l.dir, "w")
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(work)
 	if who != nil {
 		if err := os.Chown(work, int(who.Uid), int(who.Gid)); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return work
+}
+
+// runIn is run in a directory that is there.
+func (l *lab) runIn(t *testing.T, who *syscall.Credential, work string, command []string) (stdout, stderr string, code int) {
+	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = work
 	cmd.Env = []string{"HOME=" + work, "TMPDIR=/tmp", "PATH=" + strings.Join(where, ":")}
@@ -125,11 +145,10 @@ func (l *lab) run(t *testing.T, who *syscall.Credential, command []string) (stdo
 }
 
 // inside is the command line that runs command under one of the policies.
-func (l *lab) inside(policy string, programs, own, command []string) []string {
-	list := func(words []string) string { return strings.ReplaceAll(fmt.Sprintf("%q", words), `" "`, `","`) }
+func (l *lab) inside(policy string, programs, command []string) []string {
+	list := strings.ReplaceAll(fmt.Sprintf("%q", programs), `" "`, `","`)
 	return append([]string{
-		filepath.Join(l.bin, "obspc"), "exec", l.policies, "--policy", policy,
-		"--var", "programs=" + list(programs), "--var", "own=" + list(own), "--",
+		filepath.Join(l.bin, "obspc"), "exec", l.policies, "--policy", policy, "--var", "programs=" + list, "--",
 	}, command...)
 }
 
@@ -140,16 +159,12 @@ func TestLivePrograms(t *testing.T) {
 		for _, p := range ordinary {
 			t.Run(userName(who)+"/"+p.name, func(t *testing.T) {
 				programs := realPaths(t, append([]string{"sh"}, p.programs...)...)
-				var own []string
-				if p.own != nil {
-					own = p.own(t)
-				}
 				command := []string{programs[0], "-euc", "exec 2>&1\n" + p.script, p.name}
 				want, stderr, code := l.run(t, who, command)
 				if code != 0 || want == "" {
 					t.Fatalf("control of %s: exit %d, %s%s", p.name, code, want, stderr)
 				}
-				got, stderr, code := l.run(t, who, l.inside(p.policy, programs, own, command))
+				got, stderr, code := l.run(t, who, l.inside(p.policy, programs, command))
 				if code != 0 || got != want {
 					t.Errorf("%s inside: exit %d, %s, want %s\n%s", p.name, code, got, want, stderr)
 				}
@@ -174,7 +189,7 @@ func TestLiveBaseRefuses(t *testing.T) {
 				continue // the control: this user may not, or it is not there
 			}
 			counted++
-			stdout, stderr, code := l.run(t, who, l.inside("programs", programs, nil, command))
+			stdout, stderr, code := l.run(t, who, l.inside("programs", programs, command))
 			refused := strings.Contains(stderr, "Permission denied") || strings.Contains(stderr, "No such file or directory")
 			if code == 0 || code >= 124 || stdout != "" || !refused {
 				t.Errorf("%s: %q inside: exit %d, %s%s, want a refusal", userName(who), command, code, stdout, stderr)

@@ -5,24 +5,28 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/policies"
+	embedded "github.com/obspc/obspc/policies/library"
 )
 
+// parsed holds the embedded templates by name.
+var parsed = sync.OnceValue(func() map[string]*lang.Body {
+	out := map[string]*lang.Body{}
+	for _, name := range policies.Names() {
+		out[name], _ = embedded.Template(name)
+	}
+	return out
+})
+
 func library(name string) (*lang.Body, bool) {
-	file, text, ok := policies.Source(name)
-	if !ok {
-		return nil, false
-	}
-	config, diags := lang.Parse(lang.Sources{file: text}, lang.Options{Library: true})
-	if diags.HasErrors() || len(config.Templates) != 1 {
-		return nil, false
-	}
-	return config.Templates[0], true
+	body := parsed()[name]
+	return body, body != nil
 }
 
 // extend compiles a policy that extends the template and states nothing itself.
@@ -34,15 +38,20 @@ func extend(t *testing.T, name string) *ir.Policy {
 // compileOne compiles the text of one policy.
 func compileOne(t *testing.T, text string) *ir.Policy {
 	t.Helper()
+	return compileResult(t, text).Policy
+}
+
+func compileResult(t *testing.T, text string) compiler.Result {
+	t.Helper()
 	config, diags := lang.Parse(lang.Sources{"p.policy.hcl": []byte(text)}, lang.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	results, diags := compiler.Compile(config, compiler.Options{Library: library, LibraryNames: policies.Names()})
-	if diags.HasErrors() || len(results) != 1 {
+	if len(diags) > 0 || len(results) != 1 {
 		t.Fatalf("compiler.Compile(%s) = %v", text, diags)
 	}
-	return results[0].Policy
+	return results[0]
 }
 
 // TestTemplates holds every embedded template to its page and its probes.
@@ -59,7 +68,7 @@ func TestTemplates(t *testing.T) {
 			if page, err := os.ReadFile(name + "/" + path.Base(name) + ".md"); err != nil || len(page) == 0 {
 				t.Errorf("%s has no page: %v", name, err)
 			}
-			d := ir.NewDecider(extend(t, name))
+			d := ir.NewDecider(compileOne(t, extending([]string{name})))
 			for _, p := range readProbes(t, name+"/probes.txt") {
 				if got := d.Decide(p.request); got.Allow != p.allow {
 					t.Errorf("%s: %s is %v by %v, want %v", name, p.request, got.Allow, got.Rule, p.allow)
@@ -90,6 +99,33 @@ func readProbes(t *testing.T, file string) []probe {
 		out = append(out, probe{r, want == "allow"})
 	}
 	return out
+}
+
+// TestTemplatesGrantNothingOfYours: what a policy's own text has to say stands in no
+// template: writing and starting in the workspace, and the home directory at all.
+func TestTemplatesGrantNothingOfYours(t *testing.T) {
+	yours := func(p ir.Path) bool {
+		if ir.MustPath("${workspace}/.git").Covers(p) {
+			return false // std/git reads there, and takes away
+		}
+		return p.Root() == ir.Workspace || p.Root() == ir.Home || ir.MustPath("/home").Covers(p) || ir.MustPath("/Users").Covers(p)
+	}
+	for _, name := range policies.Names() {
+		p := extend(t, name)
+		for _, r := range p.Files {
+			if yours(r.Path) || r.Level == ir.Write && r.Backing == ir.HostFile {
+				t.Errorf("%s states %s (%s)", name, &r, r.Origin)
+			}
+		}
+		for _, r := range p.Execute {
+			if yours(r.Path) {
+				t.Errorf("%s states %s (%s)", name, &r, r.Origin)
+			}
+		}
+		if p.Unix.Visible || len(p.Endpoints)+len(p.Commands)+len(p.Waivers)+len(p.Limits) > 0 {
+			t.Errorf("%s states more than files, environment and system", name)
+		}
+	}
 }
 
 // TestBaseStaysSmall keeps the standard template out of other people's files.

@@ -5,14 +5,18 @@ template "base" {
 
   filesystem {
     read = [
+      # Why: getcwd and realpath; macOS 26 kills every dynamic program that cannot read it.
+      # Cost: the names of the top-level directories, on Linux of those that the sandbox has.
       only("/"),
 
-      # Linux: libraries and programs; merged and unmerged /usr.
+      # Why: programs, shared libraries and their files on Linux, on merged and unmerged
+      # systems. Cost: the list of installed software can be read.
       optional("/usr/bin"), optional("/usr/sbin"), optional("/usr/lib"), optional("/usr/lib32"),
       optional("/usr/lib64"), optional("/usr/libx32"), optional("/usr/libexec"),
       optional("/bin"), optional("/sbin"), optional("/lib"), optional("/lib32"), optional("/lib64"), optional("/libx32"),
 
-      # Linux: how the loader and the C library find things. Single files, never all of /etc.
+      # Why: how the loader and the C library find things: single files, never all of /etc.
+      # Cost: the local accounts without password hashes, the time zone, the names in hosts.
       optional("/etc/ld.so.cache"), optional("/etc/ld.so.conf"), optional("/etc/ld.so.conf.d"),
       optional("/etc/ld-musl-x86_64.path"), optional("/etc/ld-musl-aarch64.path"),
       optional("/etc/alternatives"),
@@ -20,21 +24,27 @@ template "base" {
       optional("/etc/localtime"), optional("/etc/hosts"), optional("/etc/host.conf"), optional("/etc/os-release"),
       optional("/etc/authselect/nsswitch.conf"), # where Fedora's /etc/nsswitch.conf leads
       optional("/etc/zoneinfo"),                 # where Alpine's /etc/localtime leads
+
+      # Why: messages, terminals, time zones. Cost: nothing secret.
       optional("/etc/terminfo"),
       optional("/usr/share/locale"), optional("/usr/share/terminfo"), optional("/usr/share/zoneinfo"),
 
-      # macOS: the loader, its shared cache and the frameworks.
+      # Why: the loader of macOS, its shared cache, the frameworks, Rosetta, which shell
+      # /bin/sh is. Cost: nothing secret.
       optional("/System/Library"), optional("/System/Cryptexes/OS"), optional("/System/Cryptexes/App"),
       optional("/System/Volumes/Preboot/Cryptexes/OS"), optional("/System/Volumes/Preboot/Cryptexes/App/System"),
       optional("/Library/Apple/System"), optional("/Library/Apple/usr/lib"), optional("/Library/Apple/usr/libexec/oah"),
       optional("/usr/share/icu"),
       optional("/private/var/db/dyld"), optional("/private/var/db/timezone"), optional("/private/var/select/sh"),
     ]
+
+    # Why: temporary files, private to the run and gone after it. Cost: on Linux 256 MiB of
+    # memory at most.
     write = [tmp]
 
-    # The program a dynamic executable names as its interpreter, under its real
-    # name as well. Starting the loader with a readable file runs that file's
-    # code: see docs/language.md.
+    # Why: the kernel opens the loader for every dynamic program, under its real name as
+    # well. Cost: the loader can be started with any file that can be read, and runs that
+    # file's code: execute limits which programs start, not which code runs.
     execute = concat(
       [
         optional("/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), optional("/usr/lib64/ld-linux-x86-64.so.2"),
@@ -63,10 +73,14 @@ template "base" {
   }
 
   system {
+    # Why: null, zero, full, random, urandom, tty and pseudo-terminals of its own. Cost:
+    # none of the host's disks or other devices is there.
     devices = "minimal"
-    shm     = "64MiB"
+    # Why: POSIX shared memory and semaphores. Cost: 64 MiB of memory at most.
+    shm = "64MiB"
 
-    # macOS only.
+    # Why: on macOS, users and groups, notifications, logging, the directory for temporary
+    # files. Cost: the names of local accounts; what a program logs is seen by others.
     services = [
       "com.apple.system.opendirectoryd.libinfo", # getpwuid: ssh, git, whoami
       "com.apple.system.notification_center",
@@ -74,6 +88,8 @@ template "base" {
       "com.apple.logd",
       "com.apple.bsd.dirhelper", # confstr(_CS_DARWIN_USER_TEMP_DIR)
     ]
+    # Why: on macOS, what run-time systems ask about the machine. Cost: its model and its
+    # name can be read.
     sysctls = [
       "hw.activecpu", "hw.byteorder", "hw.cachelinesize", "hw.cpufamily", "hw.cpufrequency", "hw.cputype",
       "hw.l1dcachesize", "hw.l1icachesize", "hw.l2cachesize", "hw.l3cachesize", "hw.logicalcpu",
