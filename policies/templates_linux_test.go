@@ -33,19 +33,21 @@ git init -q -b main r; cd r; echo text >file; git add file; git commit -qm first
 git log --oneline; git status --short --branch; git gc -q; git fsck; git count-objects
 git checkout -qb side; echo more >>file; git commit -qam second; git checkout -q main; git merge -q side; git log --oneline
 git clone -q . ../copy; git -C ../copy submodule status; git -C ../copy log -1 --format=%s`},
-	// Without imports: each run starts with an empty cache, and the standard library
-	// takes long.
-	{name: "go", extends: []string{"std/go"}, programs: []string{"go", "gofmt"}, script: `
-export GOTOOLCHAIN=local GOFLAGS=-buildvcs=false CGO_ENABLED=0
-printf 'module hello\n' >go.mod; printf 'package main\n\nfunc main() { println("hello") }\n' >main.go
-mkdir .git; go vet ./...; go build -o hello .; ./hello 2>&1; go run . 2>&1
-go version; go list -f '{{.Name}} {{.Dir}}'; gofmt -l .`},
+	// A package without imports: each run starts with an empty cache, and a program
+	// wants the runtime compiled.
+	{name: "go", extends: []string{"std/go"}, programs: []string{"go", "gofmt"}, script: goSettings + `
+printf 'module hello\n' >go.mod; printf 'package hello\n\nfunc Hello() string { return "hello" }\n' >hello.go
+go vet ./...; go build -v .; go version; go list -f '{{.Name}} {{.Dir}}'; gofmt -l .`},
+	{name: "go, a program and its tests", slow: true, extends: []string{"std/go"}, programs: []string{"go"}, script: goSettings + `
+printf 'module hello\n' >go.mod; printf 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("hello") }\n' >main.go
+printf 'package main\n\nimport "testing"\n\nfunc TestHello(t *testing.T) {}\n' >main_test.go
+mkdir .git; go vet ./...; go build -o hello .; ./hello; go run .; go test ./... | cut -f 1,2`},
 	{name: "go with cgo", slow: true, extends: []string{"std/go", "std/cc"}, programs: []string{"go", "gcc", "as", "ld"}, own: `
   environment {
     CGO_ENABLED = "1"
   }
-`, script: `
-export GOTOOLCHAIN=local GOFLAGS=-buildvcs=false CGO_ENABLED=1
+`, script: goSettings + `
+export CGO_ENABLED=1
 printf 'module hello\n' >go.mod
 printf 'package main\n\n// #include <stdlib.h>\nimport "C"\n\nfunc main() { println(int(C.abs(-6))) }\n' >main.go
 go build -o hello .; ./hello 2>&1`},
@@ -94,6 +96,10 @@ echo 'public class T { public static void main(String[] a) throws Exception {
 } }' >T.java
 javac T.java; java T; jar cf t.jar T.class; jar tf t.jar`},
 }
+
+// goSettings are those of std/go that change what is printed.
+const goSettings = `
+export GOTOOLCHAIN=local GOFLAGS=-buildvcs=false CGO_ENABLED=0`
 
 // identity is who commits, at a fixed time, so that commits are the same.
 const identity = `

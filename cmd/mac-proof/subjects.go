@@ -37,8 +37,8 @@ type subject struct {
 // their probes and with those that their own rules give.
 func subjects(root string) ([]subject, error) {
 	var out []subject
-	add := func(file string, text []byte, probes string) error {
-		s, err := newSubject(file, text, filepath.Join(root, probes))
+	add := func(file string, text []byte, probes string, about func(ir.Path) bool) error {
+		s, err := newSubject(file, text, filepath.Join(root, probes), about)
 		if err == nil && s.result.Policy.HasTarget(ir.Seatbelt) {
 			out = append(out, s)
 		}
@@ -52,7 +52,7 @@ func subjects(root string) ([]subject, error) {
 		name := filepath.Base(dir)
 		text, err := os.ReadFile(filepath.Join(dir, name+lang.Suffix))
 		if err == nil {
-			err = add(name+lang.Suffix, text, filepath.Join("testdata/corpus", name, "probes.txt"))
+			err = add(name+lang.Suffix, text, filepath.Join("testdata/corpus", name, "probes.txt"), onBench)
 		}
 		if err != nil {
 			return nil, err
@@ -61,14 +61,15 @@ func subjects(root string) ([]subject, error) {
 	for _, name := range policies.Names() {
 		policy := strings.ReplaceAll(name, "/", "-")
 		text := fmt.Appendf(nil, "policy %q {\n  version = 1\n  targets = [\"seatbelt\"]\n  extends = [%q]\n}\n", policy, name)
-		if err := add(policy+lang.Suffix, text, filepath.Join("policies", name, "probes.txt")); err != nil {
+		// Where programs may lie is dozens of rules alike; the probes ask about some.
+		if err := add(policy+lang.Suffix, text, filepath.Join("policies", name, "probes.txt"), inSlot); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func newSubject(file string, text []byte, probes string) (subject, error) {
+func newSubject(file string, text []byte, probes string, about func(ir.Path) bool) (subject, error) {
 	config, diags := lang.Parse(lang.Sources{file: text}, lang.Options{})
 	results, more := compiler.Compile(config, compiler.Options{Library: library.Template, LibraryNames: policies.Names()})
 	if diags.Add(more...); diags.HasErrors() || len(results) != 1 {
@@ -79,7 +80,7 @@ func newSubject(file string, text []byte, probes string) (subject, error) {
 	if err != nil {
 		return s, err
 	}
-	s.requests = distinct(append(requests, rulesAsk(s.result.Policy)...))
+	s.requests = distinct(append(requests, rulesAsk(s.result.Policy, about)...))
 	if !s.result.Policy.HasTarget(ir.Seatbelt) {
 		return s, nil
 	}
@@ -128,9 +129,9 @@ func parse(text string) (ir.Request, error) {
 	return ir.ParseRequest([]string{word, rest})
 }
 
-// rulesAsk are the requests that the rules give: every word about each path that
-// they name on the bench, about what lies below it, and about moving either.
-func rulesAsk(p *ir.Policy) []ir.Request {
+// rulesAsk are the requests that the rules give: every word about each path among
+// those asked about that they name, about what lies below it, and about moving either.
+func rulesAsk(p *ir.Policy, asked func(ir.Path) bool) []ir.Request {
 	var out []ir.Request
 	about := func(at ir.Path) {
 		parent, ok := at.Parent()
@@ -148,7 +149,7 @@ func rulesAsk(p *ir.Policy) []ir.Request {
 		}
 	}
 	name := func(at ir.Path) {
-		if onBench(at) {
+		if asked(at) {
 			about(at)
 			about(at.Join("obspc-probe"))
 		}
@@ -164,8 +165,11 @@ func rulesAsk(p *ir.Policy) []ir.Request {
 
 // onBench reports whether the path lies in what the bench makes for each attempt.
 func onBench(p ir.Path) bool {
-	return slices.Contains(own, p.Root()) || slices.ContainsFunc(staged, func(dir ir.Path) bool { return dir.Covers(p) })
+	return inSlot(p) || slices.ContainsFunc(staged, func(dir ir.Path) bool { return dir.Covers(p) })
 }
+
+// inSlot reports whether the path lies in a slot.
+func inSlot(p ir.Path) bool { return slices.Contains(own, p.Root()) }
 
 // distinct drops requests that are there already.
 func distinct(list []ir.Request) []ir.Request {
