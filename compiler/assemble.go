@@ -78,6 +78,7 @@ func putSetting(p *ir.Policy, s *statement) {
 	case unixKind:
 		p.Unix = ir.UnixRule{Visible: s.value == "visible", Origin: s.origin}
 	case devicesKind, shmKind: // stated as file rules
+	case limitScopeKind: // stated in the limits it is about
 	default:
 		diag.Bug("a statement of kind %d holds %T", s.key.kind, s.value)
 	}

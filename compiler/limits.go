@@ -36,20 +36,27 @@ var (
 )
 
 // measures says for each limit how it is written. The kernel keeps cpu_time in
-// whole seconds (RLIMIT_CPU) and lets no process have more than 1,048,576
-// descriptors (fs.nr_open); below 16 the first process itself cannot work.
+// whole seconds (RLIMIT_CPU), lets no process have more than 1,048,576
+// descriptors (fs.nr_open), and numbers at most 4,194,304 processes
+// (PID_MAX_LIMIT). Below 16 descriptors or 16 MiB the first process itself cannot
+// work. A tmpfs counts whole pages.
 var measures = map[ir.LimitName]measure{
-	ir.Timeout:   {millisecondUnits, 1, 30 * 24 * 3_600_000, `"30s"`, "1ms", "720h"},
-	ir.CPUTime:   {secondUnits, 1, 30 * 24 * 3600, `"30s"`, "1s", "720h"},
-	ir.OpenFiles: {nil, 16, 1 << 20, "256", "16", "1048576"},
-	ir.FileSize:  {byteUnits, 1, 1 << 50, `"64MiB"`, "1B", "1024TiB"},
-	ir.Stdout:    {byteUnits, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
-	ir.Stderr:    {byteUnits, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
+	ir.Timeout:       {millisecondUnits, 1, 30 * 24 * 3_600_000, `"30s"`, "1ms", "720h"},
+	ir.Memory:        {byteUnits, 16 << 20, 1 << 50, `"512MiB"`, "16MiB", "1024TiB"},
+	ir.Processes:     {nil, 1, 1 << 22, "64", "1", "4194304"},
+	ir.CPUTime:       {secondUnits, 1, 30 * 24 * 3600, `"30s"`, "1s", "720h"},
+	ir.OpenFiles:     {nil, 16, 1 << 20, "256", "16", "1048576"},
+	ir.FileSize:      {byteUnits, 1, 1 << 50, `"64MiB"`, "1B", "1024TiB"},
+	ir.TmpSize:       {byteUnits, 4096, 1 << 40, `"64MiB"`, "4KiB", "1TiB"},
+	ir.WorkspaceSize: {byteUnits, 4096, 1 << 50, `"1GiB"`, "4KiB", "1024TiB"},
+	ir.Stdout:        {byteUnits, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
+	ir.Stderr:        {byteUnits, 1, 1 << 40, `"1MiB"`, "1B", "1TiB"},
 }
 
 // limits counts every limit in the IR's units.
 func limits(c *compilation) {
 	for _, b := range c.bodies {
+		c.setting(b, limitScopeKind, "limits.scope", b.source.LimitScope)
 		for _, l := range b.source.Limits {
 			name := ir.LimitName(l.Name.Value)
 			m, ok := measures[name]

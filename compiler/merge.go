@@ -148,6 +148,8 @@ func words(s *statement) (about, says string) {
 		return "unix", fmt.Sprintf("%q", s.value)
 	case devicesKind:
 		return "devices", fmt.Sprintf("%q", s.value)
+	case limitScopeKind:
+		return "the scope of limits", fmt.Sprintf("%q", s.value)
 	}
 	return "shm", fmt.Sprintf("%v bytes", s.value)
 }

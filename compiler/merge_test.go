@@ -128,6 +128,7 @@ func TestTemplatesDisagreeAboutAnything(t *testing.T) {
 	for _, tt := range []struct{ block, a, b, about string }{
 		{"environment", `X = "1"`, `X = "2"`, `the variable X: "1" and "2"`},
 		{"limits", `timeout = "1s"`, `timeout = "2s"`, "the limit timeout: 1000 and 2000"},
+		{"limits", `scope = "tree"`, `scope = "watched"`, `the scope of limits: "tree" and "watched"`},
 		{"network", `unix = "none"`, `unix = "visible"`, `unix: "none" and "visible"`},
 		{"network", "endpoint \"e\" {\nhost = \"a.test\"\nports = [1]\n}", "endpoint \"e\" {\nhost = \"a.test\"\nports = [2]\n}", "endpoint e: endpoint a.test:1 and endpoint a.test:2"},
 		{"system", `devices = "none"`, `devices = "minimal"`, `devices: "none" and "minimal"`},

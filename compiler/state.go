@@ -59,6 +59,7 @@ const (
 	endpointKind
 	variableKind
 	limitKind
+	limitScopeKind
 	devicesKind
 	shmKind
 	serviceKind

@@ -39,8 +39,8 @@ var inventories = map[string]inventory{
 		later:      []string{"addresses", "protocol", "allow", "deny", "for_each"}},
 	"environment": {free: true},
 	"limits": {
-		attributes: []string{"timeout", "stdout", "stderr", "open_files", "file_size", "cpu_time"},
-		later:      []string{"memory", "processes", "tmp_size", "workspace_size"}},
+		attributes: []string{"timeout", "memory", "processes", "open_files", "file_size", "cpu_time", "tmp_size", "workspace_size",
+			"stdout", "stderr", "scope"}},
 	"system": {
 		attributes: []string{"devices", "shm", "services", "sysctls", "ipc", "iokit"},
 		later:      []string{"proc"}},

@@ -98,6 +98,7 @@ type Body struct {
 	Network     Network
 	Environment []Variable
 	Limits      []Limit
+	LimitScope  String // "tree" or "watched"; zero when absent
 	System      System
 	Commands    []*Command
 	Waives      []*Waive

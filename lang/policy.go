@@ -52,13 +52,13 @@ func (p *parser) decodeBody(hb *hclsyntax.Block) *Body {
 		Extends:     b.extends(),
 		Workspace:   b.choice("workspace", "fresh", "shared"),
 		Environment: b.environment(),
-		Limits:      b.limits(),
 	}
 	if !out.Template {
 		out.Version, out.Targets = b.version(), b.targets()
 	}
 	b.decodeFilesystem(out)
 	b.decodeNetwork(out)
+	b.decodeLimits(out)
 	b.decodeSystem(out)
 	b.decodeCommands(out)
 	b.decodeWaives(out)
@@ -200,18 +200,21 @@ func (b *block) environment() []Variable {
 	return out
 }
 
-func (b *block) limits() []Limit {
+func (b *block) decodeLimits(out *Body) {
 	l := b.single("limits")
 	if l == nil {
-		return nil
+		return
 	}
-	out := []Limit{}
+	out.LimitScope = l.choice("scope", "tree", "watched")
+	out.Limits = []Limit{}
 	for _, a := range inOrder(l.hclAttributes()) {
+		if a.Name == "scope" {
+			continue
+		}
 		if limit, ok := l.limit(a); ok {
-			out = append(out, limit)
+			out.Limits = append(out.Limits, limit)
 		}
 	}
-	return out
 }
 
 func (b *block) decodeSystem(out *Body) {

@@ -54,7 +54,6 @@ func (r *execution) chooseCommand() *Refusal {
 		c.timeout = time.Duration(ms) * time.Millisecond
 	}
 	r.evidence.ArgvSHA256, r.evidence.Arguments = argvDigest(c.argv), len(c.argv)
-	r.evidence.limits(plan)
 	return r.openExecutable()
 }
 
@@ -144,10 +143,18 @@ func (r *execution) directory() string {
 // programs that use select(2) can have no more.
 const defaultOpenFiles = 1024
 
-// rlimits are the kernel's limits for each process of the sandbox, and that of
-// descriptors apart.
-func rlimits(plan *run.Plan) (list []rlimit, files rlimit) {
-	list = []rlimit{{unix.RLIMIT_CORE, 0, 0}}
+// coreLimit keeps core dumps from being made, in bytes. It is below a page, the
+// least that the kernel writes into a file; and where a program takes core dumps,
+// to which no limit applies, 1 is the one that makes the kernel start none
+// (do_coredump, fs/coredump.c). After a limit of 0 it would start it, as root and
+// outside of the sandbox.
+const coreLimit = 1
+
+// rlimits are the kernel's limits for each process of the sandbox: those that are
+// set first, and those that hold as soon as the command starts.
+func (r *execution) rlimits() (list, last []rlimit) {
+	plan := r.linux.Plan
+	list = []rlimit{{unix.RLIMIT_CORE, coreLimit, coreLimit}}
 	if v, ok := plan.Limit(ir.FileSize); ok {
 		list = append(list, rlimit{unix.RLIMIT_FSIZE, uint64(v), uint64(v)})
 	}
@@ -155,11 +162,16 @@ func rlimits(plan *run.Plan) (list []rlimit, files rlimit) {
 		// SIGXCPU first, SIGKILL a second later (setrlimit(2)).
 		list = append(list, rlimit{unix.RLIMIT_CPU, uint64(v), uint64(v) + 1})
 	}
-	files = rlimit{unix.RLIMIT_NOFILE, defaultOpenFiles, math.MaxInt64}
+	files := rlimit{unix.RLIMIT_NOFILE, defaultOpenFiles, math.MaxInt64}
 	if v, ok := plan.Limit(ir.OpenFiles); ok {
 		files = rlimit{unix.RLIMIT_NOFILE, uint64(v), uint64(v)}
 	}
-	return list, files
+	last = []rlimit{files}
+	if r.bounds.ranked {
+		n := uint64(r.bounds.processes) + 1 // PID 1 is bubblewrap, of the same user
+		last = append(last, rlimit{unix.RLIMIT_NPROC, n, n})
+	}
+	return list, last
 }
 
 func noCommand(policy, name string, plan *run.Plan) *Refusal {

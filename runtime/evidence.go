@@ -18,9 +18,11 @@ type Word string
 // The outcomes. Exited: the command ended by itself. Signaled: a signal ended it,
 // or it ended with 128 and a signal's number, as shells do. Timeout and
 // Cancelled: it was killed with everything it had started. Refused: nothing was
-// started. SetupFailed: the sandbox could not be made. ExecFailed: the command
-// itself could not be started. ProtectionLost: something outside changed the
-// sandbox's mounts, and the command was killed.
+// started. LimitReached: it was killed with everything it had started because a
+// limit of the policy was reached; LimitLost: because one could not be watched any
+// more. SetupFailed: the sandbox could not be made. ExecFailed: the command
+// itself could not be started. ProtectionLost: something outside changed
+// the sandbox's mounts, and the command was killed.
 const (
 	Exited      Word = "exited"
 	Signaled    Word = "signaled"
@@ -31,6 +33,8 @@ const (
 	ExecFailed  Word = "exec-failed"
 
 	ProtectionLost Word = "protection-lost"
+	LimitReached   Word = "limit-reached"
+	LimitLost      Word = "limit-lost"
 )
 
 // Modes of a run: governed commands of a release, or any command under a policy
@@ -47,7 +51,9 @@ type Evidence struct {
 	Schema   string `json:"schema"`
 	Mode     string `json:"mode"`
 	Outcome  Word   `json:"outcome"`
-	ExitCode int    `json:"exit_code"` // of the process: the command's own, or 124 to 127
+	ExitCode int    `json:"exit_code"` // of the process: the command's own, 124 to 127, or 137 for a limit
+	// EndedBy is the limit that ended the command, by its name in a policy.
+	EndedBy string `json:"ended_by,omitempty"`
 	// Code is the class of a refusal or failure (1 no, 2 the call, 3 the machine).
 	Code   Code   `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
@@ -129,11 +135,15 @@ type DigestEvidence struct {
 	Bytes  int    `json:"bytes"`
 }
 
-// LimitEvidence is one limit and how far it reaches: "run" or "process".
+// LimitEvidence is one limit, how far it reached in this run (ir.Scope) and what
+// kept it: "cgroup", "rlimit", "mount" or "runtime". Reached is true when the run
+// is known to have come up against it; open files leave no trace.
 type LimitEvidence struct {
-	Name  string `json:"name"`
-	Value int64  `json:"value"`
-	Scope string `json:"scope"`
+	Name    string `json:"name"`
+	Value   int64  `json:"value"`
+	Scope   string `json:"scope"`
+	By      string `json:"by"`
+	Reached bool   `json:"reached,omitempty"`
 }
 
 // StreamEvidence is one output of the command: what it wrote, and how much of

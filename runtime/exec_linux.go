@@ -29,8 +29,9 @@ func start(do *instructions) error {
 	if identityOf(&stat) != do.Command {
 		return fmt.Errorf("%s is not the file that was checked", path)
 	}
-	// Descriptors that are open already stay open below a lower limit.
-	if err := setLimit(do.OpenFiles); err != nil {
+	// Descriptors that are open already stay open below a lower limit, and threads
+	// of this program end when it becomes the command.
+	if err := setLimits(do.Last); err != nil {
 		return err
 	}
 	if do.ByFile {

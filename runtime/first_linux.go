@@ -18,20 +18,20 @@ import (
 // four bytes, then JSON.
 type instructions struct {
 	// What execve takes is bytes: JSON strings would change those that are no UTF-8.
-	Path      []byte       `json:"path"` // of the command, inside
-	Argv      [][]byte     `json:"argv"`
-	Env       [][]byte     `json:"env"`
-	Dir       string       `json:"dir"`
-	Limits    []rlimit     `json:"limits"`
-	OpenFiles rlimit       `json:"open_files"` // set last: setting up needs descriptors
-	Confine   bool         `json:"confine"`    // restrict by Landlock
-	Execute   []grant      `json:"execute"`
-	Reparent  []grant      `json:"reparent"`
-	Write     []grant      `json:"write"`
-	Nodes     []wantedNode `json:"nodes"`
-	Command   identity     `json:"command"`
-	ByFile    bool         `json:"by_file"`  // start the opened file itself, not the path
-	Terminal  bool         `json:"terminal"` // the command gets one, whose master comes with the ready byte
+	Path     []byte       `json:"path"` // of the command, inside
+	Argv     [][]byte     `json:"argv"`
+	Env      [][]byte     `json:"env"`
+	Dir      string       `json:"dir"`
+	Limits   []rlimit     `json:"limits"`
+	Last     []rlimit     `json:"last"`    // set last: setting up needs descriptors and threads
+	Confine  bool         `json:"confine"` // restrict by Landlock
+	Execute  []grant      `json:"execute"`
+	Reparent []grant      `json:"reparent"`
+	Write    []grant      `json:"write"`
+	Nodes    []wantedNode `json:"nodes"`
+	Command  identity     `json:"command"`
+	ByFile   bool         `json:"by_file"`  // start the opened file itself, not the path
+	Terminal bool         `json:"terminal"` // the command gets one, whose master comes with the ready byte
 }
 
 // rlimit is one resource limit (setrlimit(2)), soft and hard.

@@ -54,7 +54,7 @@ func (r *execution) materialise() *Refusal {
 	}
 	r.launch = launch{
 		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
-		terminal: r.job.Terminal != nil, devices: ownDevices(r.bound, table),
+		terminal: r.job.Terminal != nil, devices: ownDevices(r.bound, table), group: r.bounds.group,
 	}
 	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}
 	return r.needLandlock()
@@ -152,7 +152,7 @@ func (r *execution) instructions() (*instructions, error) {
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
 		Confine: r.evidence.Host.Landlock >= landlock.ABI, Terminal: r.launch.terminal,
 	}
-	do.Limits, do.OpenFiles = rlimits(r.linux.Plan)
+	do.Limits, do.Last = r.rlimits()
 	switch {
 	case !r.linux.Landlock.Needed():
 		// A domain that refuses nothing still keeps what is in it from looking into

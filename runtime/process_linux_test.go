@@ -169,7 +169,7 @@ func TestLiveLimits(t *testing.T) {
 		resource int
 		want     string
 	}{
-		{unix.RLIMIT_FSIZE, "1048576"}, {unix.RLIMIT_CPU, "7"}, {unix.RLIMIT_CORE, "0"},
+		{unix.RLIMIT_FSIZE, "1048576"}, {unix.RLIMIT_CPU, "7"}, {unix.RLIMIT_CORE, "1"},
 		{unix.RLIMIT_NOFILE, "64"},
 	} {
 		r := probed(t, v, labDir(t), "limit", fmt.Sprint(tt.resource))

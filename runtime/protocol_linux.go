@@ -26,6 +26,8 @@ type ending struct {
 	cancelled bool
 	fault     *fault // the command could not be started after all
 	lost      string // how its protection was lost
+	breach    *breach
+	used      time.Duration // processor time
 }
 
 // errCancelled is a caller that does not want the run any more.
@@ -198,9 +200,10 @@ func (s *sandbox) release() error {
 	return nil
 }
 
-// wait supervises a command that was released, until its whole tree is dead; it
-// kills the tree when the guard sees that it is not confined any more. Started is called
-// once the command is, or will not be.
+// wait supervises a command that was released, until its whole tree is dead. It
+// kills the tree when the guard sees that it is not confined any more, or the meter
+// that it uses more than it may. Started is called once the command is, or will not
+// be.
 func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, error) {
 	var end ending
 	var deadline time.Time
@@ -211,8 +214,8 @@ func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, 
 		status := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
 		socket := unix.PollFd{Fd: int32(s.socket), Events: unix.POLLIN}
 		tree := unix.PollFd{Fd: int32(s.pidfd), Events: unix.POLLIN}
-		watched := s.guard.polls()
-		late, err := w.poll(deadline, &status, &socket, &tree, &watched[0], &watched[1])
+		watched, used := s.guard.polls(), s.meter.poll()
+		late, err := w.poll(deadline, &status, &socket, &tree, &watched[0], &watched[1], &used)
 		if err == nil && end.lost == "" {
 			if end.lost = s.guard.lost(watched); end.lost != "" {
 				s.kill()
@@ -228,8 +231,10 @@ func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, 
 			return end, err
 		case late:
 			end.timedOut = true
+		case used.Revents != 0:
+			end.breach = s.meter.take()
 		}
-		if err != nil || late {
+		if err != nil || late || used.Revents != 0 {
 			s.kill()
 			w, deadline = &quiet, time.Time{} // a second cancellation changes nothing
 			continue

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/targets/run"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
 )
@@ -74,6 +73,21 @@ func (e *Evidence) streams(stdout, stderr *stream, terminal bool) {
 	if e.Stdout, e.Terminal = &out, terminal; !terminal {
 		e.Stderr = &err
 	}
+	if out.Truncated {
+		e.reached(ir.Stdout)
+	}
+	if err.Truncated {
+		e.reached(ir.Stderr)
+	}
+}
+
+// full notes a memory file system that is full; not every policy states its size.
+func (e *Evidence) full(name ir.LimitName, size int64) {
+	l := LimitEvidence{Name: string(name), Value: size, Scope: string(ir.RunScope), By: byMount}
+	if !slices.ContainsFunc(e.Limits, func(have LimitEvidence) bool { return have.Name == l.Name }) {
+		e.Limits = append(e.Limits, l)
+	}
+	e.reached(name)
 }
 
 // environment notes the names of variables; values are the policy's and the
@@ -86,14 +100,38 @@ func (e *Evidence) environment(env []string) {
 	slices.Sort(e.Environment)
 }
 
-// scopes tells how far each limit reaches.
-var scopes = map[ir.LimitName]string{
-	ir.Timeout: "run", ir.Stdout: "run", ir.Stderr: "run",
-	ir.OpenFiles: "process", ir.FileSize: "process", ir.CPUTime: "process",
+// What keeps limits, as evidence names it.
+const (
+	byRuntime = "runtime"
+	byRlimit  = "rlimit"
+	byCgroup  = "cgroup"
+	byMount   = "mount"
+)
+
+// Amount is the limit's value as a policy writes it, without quotes.
+func (l LimitEvidence) Amount() string {
+	return ir.Limit{Name: ir.LimitName(l.Name), Value: l.Value}.Amount()
 }
 
-func (e *Evidence) limits(plan *run.Plan) {
-	for _, l := range plan.Limits {
-		e.Limits = append(e.Limits, LimitEvidence{string(l.Name), l.Value, scopes[l.Name]})
+// Attribute is where a policy states the limit.
+func (l LimitEvidence) Attribute() string { return attribute(ir.LimitName(l.Name)) }
+
+// shmLimit names the size of /dev/shm.
+const shmLimit ir.LimitName = "shm"
+
+// attribute is where a policy states a limit.
+func attribute(name ir.LimitName) string {
+	if name == shmLimit {
+		return "system.shm"
+	}
+	return "limits." + string(name)
+}
+
+// reached notes that the run came up against a limit.
+func (e *Evidence) reached(name ir.LimitName) {
+	for i := range e.Limits {
+		if e.Limits[i].Name == string(name) {
+			e.Limits[i].Reached = true
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/runtime/cgroup"
 )
 
 // sandbox is a started bubblewrap and our ends of what connects us with it.
@@ -25,6 +27,8 @@ type sandbox struct {
 	master   *os.File
 	lines    statusLines
 	guard    guard
+	meter    *meter
+	used     time.Duration // processor time of everything inside, once it was waited for
 }
 
 // launch is what a sandbox is started from.
@@ -36,7 +40,8 @@ type launch struct {
 	stdin   bool
 	// terminal: the command has one instead of its three streams.
 	terminal bool
-	devices  []string // nodes of the machine that are made read-only first
+	devices  []string      // nodes of the machine that are made read-only first
+	group    *cgroup.Group // nil: the sandbox stays in this process's own cgroup
 }
 
 // start starts bwrap. The calling thread has to outlive it, and serves nothing
@@ -57,11 +62,12 @@ func (l *launch) start() (*sandbox, error) {
 	}
 	argv := []string{"bwrap", "--args", strconv.Itoa(argsFD), "--",
 		"/proc/self/fd/" + strconv.Itoa(selfFD), firstWord, strconv.Itoa(socketFD)}
-	s.pid, err = syscall.ForkExec(l.tool, argv, &syscall.ProcAttr{
-		Dir: "/", Env: []string{}, Files: files,
-		// Its own process group: an interrupt from the terminal is ours to handle.
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	// Its own process group: an interrupt from the terminal is ours to handle.
+	attributes := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if l.group != nil {
+		attributes.UseCgroupFD, attributes.CgroupFD = true, l.group.FD()
+	}
+	s.pid, err = syscall.ForkExec(l.tool, argv, &syscall.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: attributes})
 	if err != nil {
 		s.close()
 		return nil, fmt.Errorf("start %s: %w", l.tool, err)
@@ -187,8 +193,9 @@ func (s *sandbox) reap() {
 		unix.Close(own)
 	}
 	for s.pid > 0 {
-		if _, err := syscall.Wait4(s.pid, nil, 0, nil); err != syscall.EINTR {
-			s.pid = 0
+		var usage syscall.Rusage
+		if _, err := syscall.Wait4(s.pid, nil, 0, &usage); err != syscall.EINTR {
+			s.pid, s.used = 0, time.Duration(usage.Utime.Nano()+usage.Stime.Nano())
 		}
 	}
 }

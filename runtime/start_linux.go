@@ -75,6 +75,7 @@ type execution struct {
 	// something is mounted over.
 	compared, covered []ir.Path
 	command           *command
+	bounds            bounds
 	launch            launch
 }
 
@@ -93,6 +94,8 @@ var steps = []step{
 	{"protect", (*execution).protect, "what obspc trusts stays out of the command's reach"},
 	{"look", (*execution).look, "what stands at every path the policy names"},
 	{"command", (*execution).chooseCommand, "arguments that fit their forms, and a file to start"},
+	{"limit", (*execution).limit, "each limit has a scope that satisfies the policy"},
+	{"workspace", (*execution).checkWorkspace, "the workspace is not past its limit already"},
 	{"hold", (*execution).hold, "missing protected names stay missing"},
 	{"materialise", (*execution).materialise, "the options, read back and compared"},
 }
@@ -272,6 +275,9 @@ func patience(ctx context.Context) (stop func() bool) {
 // names.
 func (r *execution) cleanUp(stop func() bool) {
 	c := &r.evidence.Cleanup
+	if err := r.bounds.close(); err != nil {
+		c.Faults = append(c.Faults, err.Error())
+	}
 	left, err := r.made.remove()
 	for _, p := range left {
 		c.Left = append(c.Left, p.String())

@@ -56,8 +56,12 @@ func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *s
 		s.reap()
 		r.evidence.Cleanup.TreeDead = true
 		r.sweep(strays, launched)
+		if name := r.overrun(); name != "" {
+			return limitTooSmall(r.limitOf(name))
+		}
 		return refusal
 	}
+	defer s.meter.close()
 	return then(ctx, s, w)
 }
 
@@ -70,7 +74,13 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 		if refusal := r.checkDigest(ctx); refusal != nil {
 			return refusal
 		}
-		return r.guardSandbox(s)
+		if refusal := r.guardSandbox(s); refusal != nil {
+			return refusal
+		}
+		if err := r.bounds.confine(); err != nil {
+			return setupFailed("", "the cgroup of the run: %v", err)
+		}
+		return r.meterSandbox(s)
 	case errors.Is(err, errCancelled):
 		return cancelled(ctx)
 	case errors.As(err, &f):
@@ -104,8 +114,13 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	s.reap()
 	s.guard.close()
 	r.evidence.Cleanup.TreeDead = true
+	if end.breach == nil {
+		end.breach = s.meter.finish()
+	}
+	r.noteFull(s.meter)
 	passed := pumps.finish(ctx)
 	r.evidence.streams(out, err, s.terminal)
+	end.used = s.used
 	switch {
 	case end.lost != "":
 		return protectionLost(end.lost)
@@ -119,12 +134,20 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 
 // conclude turns how the command ended into an outcome.
 func (r *execution) conclude(ctx context.Context, end *ending, out *stream) *Refusal {
-	e := r.evidence
+	e, passed := r.evidence, r.overrun()
 	switch {
 	case end.fault != nil:
 		return r.execFailed(end.fault)
 	case end.timedOut:
-		e.Outcome, r.outcome.Exit = Timeout, ExitTimeout
+		r.endedBy(Timeout, ExitTimeout, ir.Timeout, "")
+		return nil
+	case end.breach != nil && end.breach.lost:
+		return limitLost(end.breach)
+	case end.breach != nil:
+		r.endedBy(LimitReached, exitKilled, end.breach.limit, end.breach.how)
+		return nil
+	case passed != "":
+		r.endedBy(LimitReached, exitKilled, passed, "")
 		return nil
 	case end.cancelled:
 		return cancelled(ctx)
@@ -134,6 +157,7 @@ func (r *execution) conclude(ctx context.Context, end *ending, out *stream) *Ref
 	e.Outcome, r.outcome.Exit = Exited, end.code
 	if signal := end.code - exitSignalled; signal > 0 && signal <= 64 {
 		e.Outcome, e.Signal = Signaled, signal
+		r.limitBySignal(signal, end)
 	}
 	if r.command.result == nil {
 		return nil

@@ -44,11 +44,15 @@ const (
 	byNetwork   = "network namespace"
 	byRuntime   = "runtime"
 	byRlimit    = "rlimit"
+	byCgroup    = "cgroup"
 	bySeatbelt  = "Seatbelt"
 	byProxy     = "proxy"
 	needsProxy  = "it needs the egress proxy, which this version lacks"
 	macOSOnly   = "Linux has nothing of that name"
 	perProcess  = "each process has the limit to itself"
+	orByCgroup  = "kept by a cgroup, for all processes together, where one is delegated to the caller"
+	orByEither  = "kept by a cgroup, or for other callers than root by an rlimit, for all processes together, where the machine has them"
+	noTree      = "it has no limit for the processes of a run together"
 	linuxMemory = "macOS has no memory file system"
 	ownMemory   = "a file system of its own: nothing is moved or linked between it and any other"
 )
@@ -87,9 +91,13 @@ var table = []feature{
 	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's loopback is shared, so only the proxy's port is reached")},
 	{ir.FeatureEnvironment, "an environment variable", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureTimeout, "a timeout", exact(byRuntime), exact(byRuntime)},
+	{ir.FeatureMemory, "a limit on memory", exactly(byRuntime, orByCgroup), absent(byRuntime, noTree)},
+	{ir.FeatureProcesses, "a limit on processes", exactly(byRuntime, orByEither), absent(byRuntime, noTree)},
 	{ir.FeatureCPUTime, "a limit on processor time", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},
 	{ir.FeatureOpenFiles, "a limit on open files", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},
 	{ir.FeatureFileSize, "a limit on file sizes", exactly(byRlimit, perProcess), exactly(byRlimit, perProcess)},
+	{ir.FeatureTmpSize, "a limit on temporary files", exact(byMount), exact(byRuntime)},
+	{ir.FeatureWorkspaceSize, "a limit on the workspace", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureStdout, "a limit on standard output", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureStderr, "a limit on standard error", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureServices, "a mach service", exactly("", macOSOnly), exact(bySeatbelt)},

@@ -20,13 +20,13 @@ type Row struct {
 
 // Cell is one target's answer to one statement: the layers that enforce it, and
 // the weakest capability among the features that the statement uses. Scope is
-// what a limit bounds: "run" or "process"; "" for what is no limit.
+// the weakest that satisfies a limit, "" for what is no limit.
 type Cell struct {
 	Target     ir.Target
 	Layers     []string
 	Capability Capability
 	Waived     bool // the weakest one is accepted by a waive block
-	Scope      string
+	Scope      ir.Scope
 	Notes      []Note
 }
 
@@ -78,7 +78,8 @@ func Matrix(p *ir.Policy) []Row {
 
 // units are those of the IR's limits.
 var units = map[ir.LimitName]string{
-	ir.Timeout: " ms", ir.CPUTime: " s", ir.FileSize: " bytes", ir.Stdout: " bytes", ir.Stderr: " bytes",
+	ir.Timeout: " ms", ir.CPUTime: " s", ir.Memory: " bytes", ir.FileSize: " bytes", ir.TmpSize: " bytes",
+	ir.WorkspaceSize: " bytes", ir.Stdout: " bytes", ir.Stderr: " bytes",
 }
 
 // matrix collects the rows of one policy.
@@ -141,14 +142,11 @@ func (m *matrix) cell(t ir.Target, o ir.Origin) Cell {
 
 func (c *Cell) feature(p *ir.Policy, f ir.Feature) {
 	a := Answers(c.Target, f)
+	if name, ok := strings.CutPrefix(string(f), "limits."); ok {
+		a = c.limit(p, ir.LimitName(name), a)
+	}
 	if a.Layer != "" && a.Capability > Absent && !slices.Contains(c.Layers, a.Layer) {
 		c.Layers = append(c.Layers, a.Layer)
-	}
-	if strings.HasPrefix(string(f), "limits.") {
-		c.Scope = "run"
-		if a.Layer == byRlimit {
-			c.Scope = "process"
-		}
 	}
 	reason, waived := "", false
 	for _, w := range p.Waivers {
@@ -164,4 +162,23 @@ func (c *Cell) feature(p *ir.Policy, f ir.Feature) {
 	} else if a.Capability == c.Capability && a.Capability < Exact {
 		c.Waived = c.Waived && waived
 	}
+}
+
+// limit notes the scope of a limit. The answer changes where the policy asks for
+// more than the runtime keeps by itself.
+func (c *Cell) limit(p *ir.Policy, name ir.LimitName, a Answer) Answer {
+	for _, l := range p.Limits {
+		if l.Name != name {
+			continue
+		}
+		satisfy := Scopes(c.Target, l)
+		c.Scope = satisfy[len(satisfy)-1]
+		if l.Scope == ir.TreeScope && a.Capability == Exact {
+			a.Layer, a.Note = byCgroup, ""
+			if name == ir.Processes {
+				a.Layer = byCgroup + " or " + byRlimit
+			}
+		}
+	}
+	return a
 }

@@ -127,7 +127,7 @@ func (conf *configuration) table(r compiler.Result) table {
 }
 
 func newCell(c targets.Cell) cell {
-	out := cell{Capability: c.Capability.String(), Layers: append([]string{}, c.Layers...), Scope: c.Scope}
+	out := cell{Capability: c.Capability.String(), Layers: append([]string{}, c.Layers...), Scope: string(c.Scope)}
 	if c.Waived {
 		out.Capability = "waived"
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
 )
@@ -123,10 +124,14 @@ func (s *sheet) cell(target string, c cell) string {
 		parts = append(parts, strings.Join(c.Layers, " + "))
 	}
 	switch c.Scope {
-	case "run":
+	case string(ir.RunScope):
 		parts = append(parts, "the run")
-	case "process":
+	case string(ir.TreeScope):
+		parts = append(parts, "all processes together")
+	case string(ir.ProcessScope):
 		parts = append(parts, "each process")
+	case string(ir.WatchedScope):
+		parts = append(parts, "watched")
 	}
 	if c.Capability == targets.Absent.String() {
 		parts = nil // what would enforce the rest enforces nothing: the policy does not compile

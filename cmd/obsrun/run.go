@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/runtime"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
@@ -214,15 +215,20 @@ func refused(job runtime.Job, err error) (*runtime.Outcome, error) {
 // explain says on standard error what an exit code alone does not.
 func (c *call) explain(o *runtime.Outcome) {
 	e := o.Evidence
-	if e.Outcome == runtime.Timeout {
-		fmt.Fprintln(c.stderr, "obsrun: the policy's timeout ended the command")
+	if e.EndedBy != "" {
+		fmt.Fprintf(c.stderr, "obsrun: %s; %s\n", e.Reason, e.Help)
 	}
 	for _, s := range []struct {
-		name string
-		of   *runtime.StreamEvidence
-	}{{"output", e.Stdout}, {"error output", e.Stderr}} {
+		name, limit string
+		of          *runtime.StreamEvidence
+	}{{"output", "stdout", e.Stdout}, {"error output", "stderr", e.Stderr}} {
 		if s.of != nil && s.of.Truncated {
-			fmt.Fprintf(c.stderr, "obsrun: %s was cut off: %d of %d bytes passed\n", s.name, s.of.Passed, s.of.Bytes)
+			fmt.Fprintf(c.stderr, "obsrun: %s was cut off: %d of %d bytes passed; raise limits.%s\n", s.name, s.of.Passed, s.of.Bytes, s.limit)
+		}
+	}
+	for _, l := range e.Limits {
+		if l.Reached && l.Name != e.EndedBy && l.Name != string(ir.Stdout) && l.Name != string(ir.Stderr) {
+			fmt.Fprintf(c.stderr, "obsrun: %s limit of %s reached; raise %s\n", l.Name, l.Amount(), l.Attribute())
 		}
 	}
 	for _, fault := range e.Cleanup.Faults {

@@ -53,6 +53,7 @@ func (p *Policy) Check() error {
 }
 
 func (p *Policy) checkFiles(fault func(string, ...any)) {
+	tmpSize, sizesTmp := p.Limit(TmpSize)
 	for i, r := range p.Files {
 		if i > 0 && p.Files[i-1].Path.Compare(r.Path) >= 0 {
 			fault("file rules %s and %s are out of order or the same", p.Files[i-1].Path, r.Path)
@@ -72,6 +73,8 @@ func (p *Policy) checkFiles(fault func(string, ...any)) {
 			fault("%s: a deny cannot be optional", r.Path)
 		case r.Path.root == Tmp && (r.Backing != TmpFS || !r.Path.IsRoot()):
 			fault("%s: the tmp slot is a tmpfs and nothing below it is named", r.Path)
+		case r.Path.root == Tmp && sizesTmp && r.Size != tmpSize:
+			fault("%s: %d bytes are not the limit tmp_size, %d", r.Path, r.Size, tmpSize)
 		case r.Path.root == Config && (r.Level != Read || !r.Optional || !r.Path.IsRoot()):
 			fault("%s: the config slot is an optional read", r.Path)
 		}
@@ -125,6 +128,9 @@ func (p *Policy) checkRest(fault func(string, ...any)) {
 	for i, l := range p.Limits {
 		if !slices.Contains(Features(), Feature("limits."+string(l.Name))) || l.Value < 1 {
 			fault("limit %s = %d is unknown or below 1", l.Name, l.Value)
+		}
+		if l.Scope != "" && (l.Scope != TreeScope || l.Name != Memory && l.Name != Processes) {
+			fault("limit %s cannot ask for the scope %q", l.Name, l.Scope)
 		}
 		if i > 0 && p.Limits[i-1].Name >= l.Name {
 			fault("limits %q and %q are out of order or the same", p.Limits[i-1].Name, l.Name)

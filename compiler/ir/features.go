@@ -30,9 +30,13 @@ const (
 	FeatureLoopback          Feature = "network.loopback" // a loopback of the sandbox's own
 	FeatureEnvironment       Feature = "environment"
 	FeatureTimeout           Feature = "limits.timeout"
+	FeatureMemory            Feature = "limits.memory"
+	FeatureProcesses         Feature = "limits.processes"
 	FeatureCPUTime           Feature = "limits.cpu_time"
 	FeatureOpenFiles         Feature = "limits.open_files"
 	FeatureFileSize          Feature = "limits.file_size"
+	FeatureTmpSize           Feature = "limits.tmp_size"
+	FeatureWorkspaceSize     Feature = "limits.workspace_size"
 	FeatureStdout            Feature = "limits.stdout"
 	FeatureStderr            Feature = "limits.stderr"
 	FeatureServices          Feature = "system.services"
@@ -48,7 +52,8 @@ func Features() []Feature {
 		FeatureRead, FeatureWrite, FeatureDeny, FeatureCarveOut, FeatureOnly, FeatureOnlyCarveOut, FeatureHeldDirectory,
 		FeatureProtectedCase, FeatureProtectedNonASCII, FeatureRootLink, FeatureDeviceTree, FeatureExecute, FeatureTmp, FeatureDevices, FeatureShm,
 		FeatureUnixNone, FeatureUnixVisible, FeatureEndpoint, FeatureEndpointProgram, FeatureLoopback, FeatureEnvironment,
-		FeatureTimeout, FeatureCPUTime, FeatureOpenFiles, FeatureFileSize, FeatureStdout, FeatureStderr,
+		FeatureTimeout, FeatureMemory, FeatureProcesses, FeatureCPUTime, FeatureOpenFiles, FeatureFileSize,
+		FeatureTmpSize, FeatureWorkspaceSize, FeatureStdout, FeatureStderr,
 		FeatureServices, FeatureSysctls, FeatureIPC, FeatureIOKit, FeatureCommand,
 	}
 }

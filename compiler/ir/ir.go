@@ -135,18 +135,38 @@ type LimitName string
 
 // The limits of this version, with the unit of their values.
 const (
-	Timeout   LimitName = "timeout"    // milliseconds of the whole run
-	CPUTime   LimitName = "cpu_time"   // seconds of processor time, each process
-	OpenFiles LimitName = "open_files" // descriptors, each process
-	FileSize  LimitName = "file_size"  // bytes of one file written
-	Stdout    LimitName = "stdout"     // bytes passed on; the rest is counted and discarded
-	Stderr    LimitName = "stderr"     // likewise
+	Timeout       LimitName = "timeout"        // milliseconds of the whole run
+	Memory        LimitName = "memory"         // bytes, of all processes together
+	Processes     LimitName = "processes"      // processes and threads at one time
+	CPUTime       LimitName = "cpu_time"       // seconds of processor time, each process
+	OpenFiles     LimitName = "open_files"     // descriptors, each process
+	FileSize      LimitName = "file_size"      // bytes of one file written
+	TmpSize       LimitName = "tmp_size"       // bytes in the tmp slot: the Size of its rule
+	WorkspaceSize LimitName = "workspace_size" // bytes in the workspace, with what was there before
+	Stdout        LimitName = "stdout"         // bytes passed on; the rest is counted and discarded
+	Stderr        LimitName = "stderr"         // likewise
 )
 
-// Limit bounds one resource of a run.
+// Scope tells what keeps a limit, and over what.
+type Scope string
+
+// RunScope: the runtime, or a file system of the run's own, over the whole run.
+// TreeScope: the kernel, over all processes of the run together. ProcessScope: the
+// kernel, over each process by itself. WatchedScope: the runtime sums the tree up
+// again and again, and ends a run that is past the limit.
+const (
+	RunScope     Scope = "run"
+	TreeScope    Scope = "tree"
+	ProcessScope Scope = "process"
+	WatchedScope Scope = "watched"
+)
+
+// Limit bounds one resource of a run. Scope is TreeScope when nothing weaker
+// satisfies the policy, which Memory and Processes alone can ask for; else "".
 type Limit struct {
 	Name   LimitName
 	Value  int64
+	Scope  Scope
 	Origin Origin
 }
 

@@ -95,6 +95,7 @@ type (
 	wireLimit struct {
 		Name   LimitName `json:"name"`
 		Value  int64     `json:"value"`
+		Scope  Scope     `json:"scope,omitempty"`
 		Origin Origin    `json:"origin"`
 	}
 	wireName struct {

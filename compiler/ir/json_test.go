@@ -41,7 +41,7 @@ func everything() *Policy {
 			{"EMPTY", nil, "p/environment.EMPTY"},
 			{"HOME", Value{SlotRef(Workspace), Literal("/h")}, "p/environment.HOME"},
 		},
-		Limits: []Limit{{OpenFiles, 256, "p/limits.open_files"}, {Timeout, 30000, "p/limits.timeout"}},
+		Limits: []Limit{{Memory, 1 << 20, TreeScope, "p/limits.memory"}, {OpenFiles, 256, "", "p/limits.open_files"}, {Timeout, 30000, "", "p/limits.timeout"}},
 		System: System{
 			Services: []Name{{"com.apple.logd", "p/system.services[0]"}}, Sysctls: []Name{{"hw.ncpu", "p/system.sysctls[0]"}},
 			IPC: []Name{{"apple.shm.x", "p/system.ipc[0]"}}, IOKit: []Name{{"IOSurfaceRootUserClient", "p/system.iokit[0]"}},

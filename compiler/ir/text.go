@@ -39,6 +39,44 @@ func (e Endpoint) String() string {
 	return b.String()
 }
 
+// Amount is the limit's value as a policy writes it, without quotes.
+func (l Limit) Amount() string {
+	switch l.Name {
+	case OpenFiles, Processes:
+		return strconv.FormatInt(l.Value, 10)
+	case Timeout:
+		return units(l.Value, []string{"h", "m", "s", "ms"}, 3_600_000, 60_000, 1000, 1)
+	case CPUTime:
+		return units(l.Value, []string{"h", "m", "s"}, 3600, 60, 1)
+	}
+	return bytesText(l.Value)
+}
+
+// units writes n as several whole numbers, each with its unit.
+func units(n int64, names []string, amounts ...int64) string {
+	var b strings.Builder
+	for i, a := range amounts {
+		if n >= a {
+			fmt.Fprintf(&b, "%d%s", n/a, names[i])
+			n %= a
+		}
+	}
+	return b.String()
+}
+
+// bytesText writes n in the largest unit of which it is a whole number.
+func bytesText(n int64) string {
+	for _, u := range []struct {
+		name   string
+		amount int64
+	}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}} {
+		if n >= u.amount && n%u.amount == 0 {
+			return fmt.Sprintf("%d%s", n/u.amount, u.name)
+		}
+	}
+	return fmt.Sprintf("%dB", n)
+}
+
 func wrapped(p Path, only, optional bool) string {
 	switch {
 	case only && optional:
@@ -93,7 +131,11 @@ func (p *Policy) Text() string {
 	}
 	section("limits", len(p.Limits))
 	for _, l := range p.Limits {
-		line(fmt.Sprintf("%s %d", l.Name, l.Value), l.Origin)
+		text := fmt.Sprintf("%s %d", l.Name, l.Value)
+		if l.Scope != "" {
+			text += ", scope " + string(l.Scope)
+		}
+		line(text, l.Origin)
 	}
 	p.System.text(section, line)
 	for _, c := range p.Commands {

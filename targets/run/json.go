@@ -45,6 +45,7 @@ type (
 	wireLimit struct {
 		Name   ir.LimitName `json:"name"`
 		Value  int64        `json:"value"`
+		Scope  ir.Scope     `json:"scope,omitempty"`
 		Origin ir.Origin    `json:"origin"`
 	}
 )

@@ -33,7 +33,7 @@ func everything() *ir.Policy {
 		Environment: []ir.Variable{
 			{Name: "V", Value: ir.Value{ir.Literal("v"), ir.SlotRef(ir.Home)}, Origin: "p/v"},
 		},
-		Limits: []ir.Limit{{Name: ir.Timeout, Value: 1000, Origin: "p/l"}},
+		Limits: []ir.Limit{{Name: ir.Memory, Value: 1 << 20, Scope: ir.TreeScope, Origin: "p/m"}, {Name: ir.Timeout, Value: 1000, Origin: "p/l"}},
 		System: ir.System{
 			Services: []ir.Name{{Name: "s", Origin: "p/s"}}, Sysctls: []ir.Name{{Name: "s", Origin: "p/s"}},
 			IPC: []ir.Name{{Name: "s", Origin: "p/s"}}, IOKit: []ir.Name{{Name: "s", Origin: "p/s"}},

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,6 +54,8 @@ func (c *comparison) limits() {
 	name := func(l ir.Limit) ir.LimitName { return l.Name }
 	match(c.policies[before].Limits, c.policies[after].Limits, name, func(old, new *ir.Limit) {
 		switch {
+		case cmp.Or(new, old).Name == ir.TmpSize:
+			return // the rule for the tmp slot has that size, and tells
 		case old == nil:
 			c.tell(beyond(LimitAdded, "limit "+string(new.Name), more(new.Name, new.Value+1), nil, limitStatement(new)))
 		case new == nil:
@@ -62,11 +65,28 @@ func (c *comparison) limits() {
 		case new.Value < old.Value:
 			c.tell(beyond(LimitLowered, "limit "+string(new.Name), more(new.Name, old.Value), limitStatement(old), limitStatement(new)))
 		}
+		if old != nil && new != nil && old.Scope != new.Scope {
+			c.limitScope(old, new)
+		}
 	})
 }
 
+// limitScope compares what has to keep a limit that both policies state.
+func (c *comparison) limitScope(old, new *ir.Limit) {
+	kind := LimitLowered
+	if new.Scope == "" {
+		kind = LimitRaised
+	}
+	witness := fmt.Sprintf("pass the limit of %s between two looks, where it is only watched", new.Name)
+	c.tell(beyond(kind, "scope of the limit "+string(new.Name), witness, limitStatement(old), limitStatement(new)))
+}
+
 func limitStatement(l *ir.Limit) *Statement {
-	return &Statement{string(l.Name) + " = " + amount(l.Name, l.Value), l.Origin}
+	text := string(l.Name) + " = " + amount(l.Name, l.Value)
+	if l.Scope != "" {
+		text += ", scope = " + string(l.Scope)
+	}
+	return &Statement{text, l.Origin}
 }
 
 // more is a use of the resource that one policy alone allows.
@@ -79,7 +99,7 @@ func amount(name ir.LimitName, n int64) string {
 		return fmt.Sprintf("%d ms", n)
 	case ir.CPUTime:
 		return fmt.Sprintf("%d s", n)
-	case ir.FileSize, ir.Stdout, ir.Stderr:
+	case ir.Memory, ir.FileSize, ir.TmpSize, ir.WorkspaceSize, ir.Stdout, ir.Stderr:
 		return fmt.Sprintf("%d bytes", n)
 	}
 	return strconv.FormatInt(n, 10)
