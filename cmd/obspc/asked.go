@@ -10,6 +10,7 @@ import (
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
+	"github.com/obspc/obspc/verify/sign"
 )
 
 // askedVerify is what one call of verify asks for: its flags, or the verify block
@@ -90,6 +91,41 @@ func (a *askedVerify) trust(c *cli.Context) (verify.Trust, error) {
 	}
 	trust.Keys, err = readKeys(a.keys)
 	return trust, err
+}
+
+// signatures are the checks beyond a key's signature: an identity's bundle, and
+// the statements that lie in a release whose signer is asked about.
+func (a *askedVerify) signatures(c *cli.Context, trust verify.Trust) ([]verify.Check, error) {
+	var checks []verify.Check
+	keys := trust.Keys
+	if len(keys) == 0 && trust.Pins != nil {
+		keys = trust.Pins.Keys
+	}
+	if len(keys) > 0 {
+		checks = append(checks, &sign.Statements{Keys: keys})
+	}
+	subject, issuer, root := c.String("identity"), c.String("issuer"), c.String("trusted-root")
+	if subject == "" && issuer == "" && root == "" && c.String("bundle") == "" {
+		return checks, nil
+	}
+	if subject == "" || issuer == "" || root == "" {
+		return nil, wrongCall("--identity, --issuer and --trusted-root belong together: who signed, who vouched for that, and whom to believe")
+	}
+	trusted, err := readSmall(root, sign.MaxTrustedRoot)
+	if err != nil {
+		return nil, err
+	}
+	var bundle []byte
+	if file := c.String("bundle"); file != "" {
+		if bundle, err = readSmall(file, release.MaxSignature); err != nil {
+			return nil, err
+		}
+	}
+	identity, err := sign.NewIdentity(subject, issuer, trusted, bundle)
+	if err != nil {
+		return nil, wrongCall("%w", err)
+	}
+	return append(checks, identity), nil
 }
 
 func keyFlag(usage string) cli.Flag { return &cli.StringSliceFlag{Name: "key", Usage: usage} }

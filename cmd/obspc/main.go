@@ -133,7 +133,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 func commands() []*cli.Command {
 	return []*cli.Command{
 		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(),
-		goldenCommand(), lintCommand(), rulesCommand(), doctorCommand(), versionCommand(),
+		goldenCommand(), lintCommand(), rulesCommand(), keygenCommand(), signCommand(), doctorCommand(), versionCommand(),
 	}
 }
 

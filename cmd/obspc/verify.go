@@ -27,6 +27,8 @@ verify block of ./obspc.hcl says what to ask for, and flags add to it.
 
    obspc verify release --pins obspc.pins
    obspc verify release --key obspc.pub
+   obspc verify release --identity https://github.com/acme/policies/.github/workflows/release.yml@refs/tags/v7 \
+     --issuer https://token.actions.githubusercontent.com --trusted-root trusted_root.json
    obspc verify release --source . --golden golden --rules std --rules house
    obspc verify release --pins obspc.pins --state /var/lib/obspc --format json`,
 		Flags: []cli.Flag{
@@ -35,6 +37,10 @@ verify block of ./obspc.hcl says what to ask for, and flags add to it.
 			rulesFlag(), baseFlag(),
 			&cli.StringFlag{Name: "pins", Usage: "what this consumer accepts: `FILE` made by obspc pin"},
 			keyFlag("this key signed it: `FILE` in PEM; may be repeated: one of them"),
+			&cli.StringFlag{Name: "identity", Usage: "the certificate of the bundle names `SUBJECT`, whole; needs --issuer and --trusted-root"},
+			&cli.StringFlag{Name: "issuer", Usage: "the `URL` of who vouched for the identity"},
+			&cli.StringFlag{Name: "trusted-root", Usage: "the authorities and logs that are trusted: `FILE` of a Sigstore trusted root"},
+			&cli.StringFlag{Name: "bundle", Usage: "the Sigstore bundle, where it is not the release's own: `FILE`"},
 			&cli.StringFlag{Name: "state", Usage: "remember the highest serial in `DIR`; without it nothing is written"},
 			&cli.StringFlag{Name: "at", Usage: "judge expiry at `TIME` (RFC 3339) instead of now"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "write the verdict as `FORMAT`: text, json, sarif, junit, github or markdown"},
@@ -72,7 +78,12 @@ func verifyRelease(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	verified, report := verify.Open(verify.Dir(asked.release), trust, append(checks, held...)...)
+	signed, err := asked.signatures(c, trust)
+	if err != nil {
+		return err
+	}
+	checks = append(append(checks, held...), signed...)
+	verified, report := verify.Open(verify.Dir(asked.release), trust, checks...)
 	subject := verdict.Subject{Report: report, Release: asked.release, Sources: sourceDir(asked.source)}
 	if _, err := c.App.Writer.Write(write(subject, seen.report)); err != nil {
 		return &exitError{exitMachine, err}

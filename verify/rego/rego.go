@@ -207,3 +207,19 @@ func evaluationFault(ctx context.Context, policy string, err error) error {
 	}
 	return fmt.Errorf("policy %s: %w", policy, err)
 }
+
+// DigestOf is one digest for several sets of rules in their order: that of the set
+// itself if there is one, "" if there is none.
+func DigestOf(sets []*Rules) release.Digest {
+	switch len(sets) {
+	case 0:
+		return ""
+	case 1:
+		return sets[0].digest
+	}
+	var all strings.Builder
+	for _, set := range sets {
+		all.WriteString(string(set.digest) + "\n")
+	}
+	return release.Sum([]byte(all.String()))
+}
