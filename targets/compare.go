@@ -95,6 +95,11 @@ func (c *comparison) limits() {
 				c.found.Add(samePlace(conflict, c.at))
 			}
 		}
+		_, err := seatbelt.Compile(c.policy)
+		var large *seatbelt.TooLargeError
+		if errors.As(err, &large) {
+			c.found.Add(profileTooLarge(large, c.at(c.last())))
+		}
 	}
 }
 
@@ -106,6 +111,20 @@ func (c *comparison) below(dir ir.Path) ir.Origin {
 		}
 	}
 	return ""
+}
+
+// last is the origin of the last statement about paths.
+func (c *comparison) last() ir.Origin {
+	var out ir.Origin
+	for _, r := range c.policy.Files {
+		if r.Backing == ir.HostFile && r.Path.Root() != ir.Config {
+			out = r.Origin
+		}
+	}
+	for _, r := range c.policy.Execute {
+		out = r.Origin
+	}
+	return out
 }
 
 // caseTwins reports whether the compiler has said so already: paths that differ
@@ -190,6 +209,17 @@ func tooManyArguments(e *bwrap.TooManyArgumentsError, at diag.Range) diag.Diagno
 		At:       at,
 		Message:  fmt.Sprintf("bwrap would need up to %d arguments and takes %d", e.Count, e.Limit),
 		Help:     fmt.Sprintf("%d of the named paths lie directly in %s: name that directory instead", e.Siblings, e.Crowded),
+	}
+}
+
+// profileTooLarge reports a policy of more paths than a profile may hold.
+func profileTooLarge(e *seatbelt.TooLargeError, at diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error,
+		Code:     "profile-too-large",
+		At:       at,
+		Message:  fmt.Sprintf("%s takes %d bytes for %d rules, and %d fit", e.What, e.Bytes, e.Rules, e.Limit),
+		Help:     "name directories instead of the files in them",
 	}
 }
 

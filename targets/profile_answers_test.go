@@ -24,6 +24,14 @@ type sbplQuestion struct {
 	known     sbpl.Context
 }
 
+// profileWords are the properties that requests may have besides, by the names of
+// their filters, with values that rules of the samples name and one that none does.
+var profileWords = map[string][]string{
+	"target": {"self", "same-sandbox", "others"}, "socket-domain": {"AF_UNIX", "AF_INET"}, "mac-policy-name": {"AMFI", "Sandbox", "x"},
+	"global-name": {"com.example.service", "com.example.x", "x"}, "sysctl-name": {"hw.ncpu", "x"}, "ipc-posix-name": {"example.shm", "x"},
+	"iokit-registry-entry-class": {"ExampleClient", "x"}, "path": {"/x"}, "remote": nil, "local": nil, "extension": nil, "vnode-type": nil, "process-path": nil,
+}
+
 // nested is a binding with each slot inside another, and the configuration in the
 // first write of the policy.
 func nested(p *ir.Policy) ir.Binding {
@@ -59,18 +67,22 @@ func newProfileAnswers(t *testing.T, p *ir.Policy, profile string) *profileAnswe
 			continue
 		}
 		ask := func(filter, value string) {
-			s.questions = append(s.questions, sbplQuestion{o.Name, sbpl.Context{filter: {value}, "extension": {}}})
+			known := sbpl.Context{filter: {value}}
+			for name := range profileWords {
+				if name != filter {
+					known[name] = nil // the request has no such property
+				}
+			}
+			s.questions = append(s.questions, sbplQuestion{o.Name, known})
 		}
 		if strings.HasPrefix(o.Name, "file") || strings.HasPrefix(o.Name, "process-exec") || o.Name == "network-outbound" {
 			for path := range paths {
 				ask("path", path)
 			}
+			ask("remote", "tcp 192.0.2.1:443")
+			continue
 		}
-		for filter, values := range map[string][]string{
-			"target": {"self", "same-sandbox", "others"}, "socket-domain": {"AF_UNIX", "AF_INET"}, "mac-policy-name": {"AMFI", "Sandbox", "x"},
-			"global-name": {"com.example.service", "com.example.x", "x"}, "sysctl-name": {"hw.ncpu", "x"}, "ipc-posix-name": {"example.shm", "x"},
-			"iokit-registry-entry-class": {"ExampleClient", "x"}, "remote": {"tcp 192.0.2.1:443"},
-		} {
+		for filter, values := range profileWords {
 			for _, value := range values {
 				ask(filter, value)
 			}

@@ -3,6 +3,7 @@ package targets
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -156,6 +157,14 @@ func TestCompare(t *testing.T) {
 		p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "example.com"}, Ports: []uint16{443}, Executables: []ir.Path{ir.MustPath("/usr/bin/curl")}, Origin: "p/network.endpoint.e"}}
 	}
 	both := func(p *ir.Policy) { p.Targets = []ir.Target{ir.Bwrap, ir.Seatbelt} }
+	programs := func(p *ir.Policy) {
+		for i := range p.Files {
+			p.Files[i].Origin = "p/files"
+		}
+		for i := range 1500 {
+			p.Execute = append(p.Execute, ir.ExecuteRule{Path: ir.MustPath(fmt.Sprintf("/opt/bin/tool-%05d", i)), Origin: "p/execute"})
+		}
+	}
 	waive := func(target ir.Target, f ir.Feature) func(*ir.Policy) {
 		return func(p *ir.Policy) {
 			p.Waivers = append(p.Waivers, ir.Waiver{Target: target, Feature: f, Reason: "accepted", Origin: "p/waive"})
@@ -182,6 +191,7 @@ func TestCompare(t *testing.T) {
 		{"outside ASCII on macOS", []string{"read /d", "deny /d/ü", "deny /d/ö"}, []func(*ir.Policy){both},
 			"p/deny /d/ö feature-absent error, p/deny /d/ö feature-tighter warning, p/deny /d/ü feature-absent error"},
 		{"a path without a mount", []string{"tmp", "devices", "shm", "read /dev/shm/x"}, nil, "p/read /dev/shm/x feature-tighter warning, p/read /dev/shm/x mount-unsupported error"},
+		{"more programs than one pattern holds", []string{"read /opt"}, []func(*ir.Policy){both, programs}, "p/execute profile-too-large error"},
 		{"one place on macOS", []string{"read /tmp/x", "write /private/tmp/x"}, []func(*ir.Policy){both}, "p/write /private/tmp/x path-same-place error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -164,28 +163,4 @@ func (b *bench) fault(a asked, r ir.Request, d ir.Decision, rule *fragment.Rule,
 	return &Fault{
 		Request: &r, Decision: d, Operation: a.operation, Release: a.release, Machine: b.machine.name + spelt, Rule: rule, binding: b.machine.binding,
 	}
-}
-
-// spellings refuses two names in one directory that differ only by the case of ASCII
-// letters: most volumes of macOS find one file under both, so no rule can tell them
-// apart.
-func (c *check) spellings() error {
-	seen := map[ir.Path]ir.Path{} // in small letters → as it was spelt first
-	for p := range c.paths() {
-		for q := range p.Upward() {
-			small, err := ir.NewPath(q.Root(), "/"+fragment.Small(q.Rel()))
-			if err != nil {
-				return err
-			}
-			first, ok := seen[small]
-			if ok && first == q {
-				break // and so is all above
-			}
-			if ok && !isLink(q) && !isLink(first) {
-				return &Fault{Detail: fmt.Sprintf("%s and %s differ only by case", first, q)}
-			}
-			seen[small] = q
-		}
-	}
-	return nil
 }

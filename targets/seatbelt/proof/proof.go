@@ -7,6 +7,8 @@
 package proof
 
 import (
+	"cmp"
+
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/seatbelt/fragment"
 	"github.com/obspc/obspc/targets/seatbelt/operations"
@@ -69,7 +71,7 @@ func Check(p *ir.Policy, profile []byte) error {
 		return err
 	}
 	c := &check{policy: onMac(p), stated: p, profile: read}
-	if err := c.spellings(); err != nil {
+	if err := cmp.Or(c.distinct(), c.spellings()); err != nil {
 		return err
 	}
 	for _, config := range []bool{false, true} {
