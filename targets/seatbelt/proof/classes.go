@@ -23,8 +23,8 @@ func (c *check) classes() error {
 	return cmp.Or(faults...)
 }
 
-// bench is policy and profile on one machine.
-type bench struct {
+// trial is policy and profile on one machine.
+type trial struct {
 	*check
 	machine machine
 	means   *ir.Decider
@@ -48,7 +48,7 @@ type answers struct {
 // machine compares on one machine. What lies below a node and below no child of it
 // is one class, for which a name stands that nothing has.
 func (c *check) machine(m machine) error {
-	b := c.bench(m)
+	b := c.trial(m)
 	for _, p := range b.nodes() {
 		for _, q := range [...]ir.Path{p, p.Join(c.fresh)} {
 			if err := b.compare(q, q != p); err != nil {
@@ -59,12 +59,12 @@ func (c *check) machine(m machine) error {
 	return nil
 }
 
-func (c *check) bench(m machine) *bench {
+func (c *check) trial(m machine) *trial {
 	spelt := ir.Policy{Files: slices.Clone(c.stated.Files)}
 	for i := range spelt.Files {
 		spelt.Files[i].Path = m.binding.Path(spelt.Files[i].Path)
 	}
-	b := &bench{
+	b := &trial{
 		check: c, machine: m, means: ir.NewDecider(m.policy), spelt: ir.NewDecider(&spelt), hidden: map[ir.Path]bool{}, roots: map[ir.Path]ir.Root{},
 		starts: c.profile.Starting().Bind(m.binding), runs: covers(m.policy.Execute), elsewhere: elsewhere(c.policy.Execute),
 	}
@@ -99,7 +99,7 @@ func covered(d *ir.Decider, p ir.Path) bool {
 
 // nodes is the joint trie: every path that the policy or the profile names, bound,
 // every path above one, and the links of macOS.
-func (b *bench) nodes() []ir.Path {
+func (b *trial) nodes() []ir.Path {
 	nodes := map[ir.Path]bool{}
 	add := func(p ir.Path) {
 		for q := range b.machine.binding.Path(p).Upward() {
@@ -109,7 +109,7 @@ func (b *bench) nodes() []ir.Path {
 			nodes[q] = true
 		}
 	}
-	for p := range b.paths() {
+	for _, p := range b.paths {
 		add(p)
 	}
 	for _, l := range links {
@@ -127,7 +127,7 @@ func (b *bench) nodes() []ir.Path {
 // compare holds every word about q to the policy's answer, and what the policy
 // denies to be denied under every other spelling of q as well: most volumes of macOS
 // ignore case. unnamed: q stands for what nothing names.
-func (b *bench) compare(q ir.Path, unnamed bool) error {
+func (b *trial) compare(q ir.Path, unnamed bool) error {
 	at := fragment.At(q.String())
 	for _, a := range b.asks {
 		request := ir.Request{Kind: a.word, Path: q}
@@ -159,7 +159,7 @@ func (b *bench) compare(q ir.Path, unnamed bool) error {
 	return nil
 }
 
-func (b *bench) fault(a asked, r ir.Request, d ir.Decision, rule *fragment.Rule, spelt string) *Fault {
+func (b *trial) fault(a asked, r ir.Request, d ir.Decision, rule *fragment.Rule, spelt string) *Fault {
 	return &Fault{
 		Request: &r, Decision: d, Operation: a.operation, Release: a.release, Machine: b.machine.name + spelt, Rule: rule, binding: b.machine.binding,
 	}

@@ -1,9 +1,11 @@
 package proof
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/targets/seatbelt/fragment"
 )
 
 // machine is one class of machines: where the slots are bound. moved is the slot
@@ -120,46 +122,33 @@ func (c *check) places(b ir.Binding, slot ir.Root) []ir.Path {
 
 // uses reports whether a rule of the policy or of the profile starts in the slot.
 func (c *check) uses(slot ir.Root) bool {
-	for p := range c.paths() {
-		if p.Root() == slot {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.paths, func(p ir.Path) bool { return p.Root() == slot })
 }
 
-// paths yields every path that the policy or the profile names.
-func (c *check) paths() func(yield func(ir.Path) bool) {
-	return func(yield func(ir.Path) bool) {
-		for _, r := range c.policy.Files {
-			if !yield(r.Path) {
-				return
-			}
-		}
-		for _, r := range c.policy.Execute {
-			if !yield(r.Path) {
-				return
-			}
-		}
-		for _, f := range c.profile.Starts {
-			if !yield(f.Path) {
-				return
-			}
-		}
-		for _, r := range c.profile.Rules {
-			for _, f := range r.Filters {
-				if !yield(f.Path) {
-					return
-				}
-			}
+// pathsOf lists every path that the policy or the profile names.
+func pathsOf(p *ir.Policy, profile *fragment.Profile) []ir.Path {
+	var out []ir.Path
+	for _, r := range p.Files {
+		out = append(out, r.Path)
+	}
+	for _, r := range p.Execute {
+		out = append(out, r.Path)
+	}
+	for _, f := range profile.Starts {
+		out = append(out, f.Path)
+	}
+	for _, r := range profile.Rules {
+		for _, f := range r.Filters {
+			out = append(out, f.Path)
 		}
 	}
+	return out
 }
 
 // unnamed is a name that is part of no path of the policy or the profile.
 func (c *check) unnamed() string {
 	name := "_"
-	for p := range c.paths() {
+	for _, p := range c.paths {
 		for strings.Contains(p.Rel(), name) {
 			name += "_"
 		}

@@ -70,7 +70,7 @@ func Check(p *ir.Policy, profile []byte) error {
 	if err != nil {
 		return err
 	}
-	c := &check{policy: onMac(p), stated: p, profile: read}
+	c := newCheck(p, read)
 	if err := cmp.Or(c.distinct(), c.spellings()); err != nil {
 		return err
 	}
@@ -90,8 +90,15 @@ type check struct {
 	policy  *ir.Policy // as macOS sees it
 	stated  *ir.Policy
 	profile *fragment.Profile
+	paths   []ir.Path  // that either names
 	lists   [2][]asked // about paths: without CONFIG, and with it
 	fresh   string     // a name that nothing has
+}
+
+func newCheck(p *ir.Policy, profile *fragment.Profile) *check {
+	c := &check{policy: onMac(p), stated: p, profile: profile}
+	c.paths = pathsOf(c.policy, profile)
+	return c
 }
 
 // asked is a list that answers a request word about a path, one for all operations

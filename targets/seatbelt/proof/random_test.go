@@ -72,10 +72,11 @@ func TestRandomRequests(t *testing.T) {
 		if err != nil {
 			return
 		}
-		c := &check{policy: onMac(p), stated: p}
-		if c.profile, err = fragment.Read(profile); err != nil {
+		read, err := fragment.Read(profile)
+		if err != nil {
 			t.Fatal(err)
 		}
+		c := newCheck(p, read)
 		m := machine{name: "any machine", moved: ir.Host}
 		b := bindingOf(t, c.policy)
 		if !m.bind(c.policy, b) {
@@ -98,7 +99,7 @@ func TestRandomRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		nested++
-		at := c.bench(m)
+		at := c.trial(m)
 		c.fresh = "_"
 		for range 12 {
 			q, to := nearby(t, c.policy, b), nearby(t, c.policy, b)

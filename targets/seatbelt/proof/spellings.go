@@ -31,7 +31,7 @@ func (c *check) distinct() error {
 // apart.
 func (c *check) spellings() error {
 	seen := map[ir.Path]ir.Path{} // in small letters → as it was spelt first
-	for p := range c.paths() {
+	for _, p := range c.paths {
 		for q := range p.Upward() {
 			small, err := ir.NewPath(q.Root(), "/"+fragment.Small(q.Rel()))
 			if err != nil {

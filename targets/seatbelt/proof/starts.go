@@ -33,7 +33,7 @@ func (c cover) has(p ir.Path) bool {
 }
 
 // lets reports whether the profile's Starts hold the path.
-func (b *bench) lets(at fragment.Place) bool {
+func (b *trial) lets(at fragment.Place) bool {
 	allow, _ := b.starts.Decide(at)
 	return allow
 }
@@ -41,7 +41,7 @@ func (b *bench) lets(at fragment.Place) bool {
 // readable holds both parts to the policy: the profile's Starts to its execute
 // rules, and a list's answer without them, which is allow, to what can be read.
 // Rules about what no execute rule can name may be left out.
-func (b *bench) readable(a asked, q ir.Path, unnamed, allow bool, rule *fragment.Rule) error {
+func (b *trial) readable(a asked, q ir.Path, unnamed, allow bool, rule *fragment.Rule) error {
 	if b.lets(fragment.At(q.String())) != b.runs.has(q) {
 		r := ir.Request{Kind: ir.ExecuteRequest, Path: q}
 		return b.fault(a, r, b.means.Decide(r), nil, ", by what obspc-execute names")
@@ -58,7 +58,7 @@ func (b *bench) readable(a asked, q ir.Path, unnamed, allow bool, rule *fragment
 // leaves it to the same file rule: a rule of a later root, whose slot may lie where
 // nothing is named, or one of an earlier root, in which the file rule's slot may lie.
 // The configuration is left to the write around it.
-func (b *bench) mayRun(q ir.Path, unnamed bool, rule ir.Rule) bool {
+func (b *trial) mayRun(q ir.Path, unnamed bool, rule ir.Rule) bool {
 	file, ok := rule.(*ir.FileRule)
 	if b.runs.has(q) || !ok || b.roots[file.Path] == ir.Config {
 		return b.runs.has(q)
