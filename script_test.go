@@ -111,6 +111,9 @@ func runWithCode(ts *testscript.TestScript, neg bool, args []string, uid int) {
 		cmd.Dir = dir
 	}
 	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "NO_COLOR=" + ts.Getenv("NO_COLOR")}
+	if password := ts.Getenv("OBSPC_PASSWORD"); password != "" {
+		cmd.Env = append(cmd.Env, "OBSPC_PASSWORD="+password)
+	}
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	if uid != os.Getuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
