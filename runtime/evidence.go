@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/obspc/obspc/compiler/ir/propose"
 	"github.com/obspc/obspc/lang/diag"
 )
 
@@ -86,6 +87,9 @@ type Evidence struct {
 	Stderr     *StreamEvidence `json:"stderr,omitempty"`
 	Result     *ResultEvidence `json:"result,omitempty"`
 	Cleanup    CleanupEvidence `json:"cleanup"`
+	// Trace is there when it was asked for. It alone holds names that the command
+	// thought of.
+	Trace *propose.Report `json:"trace,omitempty"`
 }
 
 // ReleaseEvidence names the release that the policy came from and what vouched

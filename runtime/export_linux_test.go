@@ -1,11 +1,15 @@
 package runtime
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/runtime/trace"
+	"github.com/obspc/obspc/targets/seccomp"
 	"github.com/obspc/obspc/verify"
 )
 
@@ -88,4 +92,16 @@ func FirstWord(terminal bool, text []byte, fds []int) error {
 	}
 	s := &sandbox{socket: pair[0], terminal: terminal}
 	return s.firstWord()
+}
+
+// Told is how many of n accesses with names of that length are told apart, and how
+// many only counted.
+func Told(n, length int) (told, untold int) {
+	p := &ir.Policy{Name: "p", Version: 1}
+	t := &traced{decider: ir.NewDecider(p), arch: seccomp.X86_64, index: map[string]int{}}
+	for i := range n {
+		name := fmt.Sprintf("/%s%d", strings.Repeat("x/", length/2), i)
+		t.failed(trace.Attempt{Kind: ir.ReadRequest, Path: name, Errno: uint16(unix.ENOENT)})
+	}
+	return len(t.denied), t.untold
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/ir/propose"
 	"github.com/obspc/obspc/targets/bwrap"
 )
 
@@ -75,23 +76,8 @@ func (r *execution) hintRule(what string, at ir.Path, lists string) string {
 	return hint
 }
 
-// stated is a bound path as the policy's author writes it: below the slot that is
-// bound nearest above it.
-func (r *execution) stated(at ir.Path) string {
-	best := at
-	depth := 0
-	for _, slot := range []ir.Root{ir.Home, ir.Tmp, ir.Workspace} {
-		root, ok := r.binding.At(slot)
-		if !ok || !root.Covers(at) || root.Depth() < depth {
-			continue
-		}
-		rest := strings.TrimPrefix(at.Rel()[len(root.Rel()):], "/")
-		if p, err := ir.NewPath(slot, rest); err == nil {
-			best, depth = p, root.Depth()
-		}
-	}
-	return best.String()
-}
+// stated is a bound path as the policy's author writes it.
+func (r *execution) stated(at ir.Path) string { return propose.Stated(r.binding, at).String() }
 
 // maxHead is how much of a file is read for its interpreter: the kernel reads 256
 // bytes of a script (BINPRM_BUF_SIZE); program headers stand at the beginning.

@@ -54,7 +54,7 @@ func (r *execution) materialise() *Refusal {
 	}
 	r.launch = launch{
 		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
-		terminal: r.job.Terminal != nil, devices: ownDevices(r.bound, table), group: r.bounds.group,
+		terminal: r.job.Terminal != nil, traced: r.job.Trace, devices: ownDevices(r.bound, table), group: r.bounds.group,
 	}
 	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}
 	return r.needLandlock()

@@ -142,23 +142,24 @@ func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err
 // when it is ready, a fault, or io.EOF. A terminal's master comes with the ready
 // byte, exactly where one was asked for, and nothing else ever comes.
 func (s *sandbox) firstWord() error {
-	text, fds, err := receiveWord(s.socket)
-	if err == nil && len(text) > 0 && text[0] == readyByte && len(fds) == s.wanted() {
-		for _, fd := range fds {
+	said, err := receiveWord(s.socket)
+	if err == nil && len(said.text) > 0 && said.text[0] == readyByte && len(said.fds) == s.wanted() {
+		s.first = said.from
+		for _, fd := range said.fds {
 			return s.takeMaster(fd)
 		}
 		return nil
 	}
-	for _, fd := range fds {
+	for _, fd := range said.fds {
 		unix.Close(fd)
 	}
 	switch {
-	case err != nil || len(text) == 0:
+	case err != nil || len(said.text) == 0:
 		return io.EOF
-	case text[0] == readyByte:
-		return fmt.Errorf("the first process sent %d descriptors", len(fds))
+	case said.text[0] == readyByte:
+		return fmt.Errorf("the first process sent %d descriptors", len(said.fds))
 	}
-	return parseFault(text)
+	return parseFault(said.text)
 }
 
 // wanted is how many descriptors come with the ready byte.

@@ -114,25 +114,39 @@ func (p *pty) sendReady(socket int) error {
 	return nil
 }
 
-// receiveWord is one read of the socket: what the first process says, and the
-// descriptors that come with it. There is room for two, to see that there is one.
-func receiveWord(socket int) (text []byte, fds []int, err error) {
-	text, rights := make([]byte, maxSaid), make([]byte, unix.CmsgSpace(2*4))
-	n, m, flags, _, err := unix.Recvmsg(socket, text, rights, unix.MSG_CMSG_CLOEXEC)
+// word is what the first process says in one go, and what comes with it.
+type word struct {
+	text []byte
+	fds  []int
+	from int // the sender, where the socket says so (SO_PASSCRED)
+}
+
+// receiveWord is one read of the socket. There is room for two descriptors, to see
+// that there is one.
+func receiveWord(socket int) (w word, err error) {
+	text, control := make([]byte, maxSaid), make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(2*4))
+	n, m, flags, _, err := unix.Recvmsg(socket, text, control, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
-		return nil, nil, fmt.Errorf("listen to the first process: %w", err)
+		return w, fmt.Errorf("listen to the first process: %w", err)
 	}
-	messages, err := unix.ParseSocketControlMessage(rights[:m])
+	w.text = text[:n]
+	messages, err := unix.ParseSocketControlMessage(control[:m])
 	for _, message := range messages {
-		if message.Header.Type == unix.SCM_RIGHTS {
+		switch message.Header.Type {
+		case unix.SCM_RIGHTS:
 			more, failed := unix.ParseUnixRights(&message)
-			fds, err = append(fds, more...), errors.Join(err, failed)
+			w.fds, err = append(w.fds, more...), errors.Join(err, failed)
+		case unix.SCM_CREDENTIALS:
+			who, failed := unix.ParseUnixCredentials(&message)
+			if err = errors.Join(err, failed); failed == nil {
+				w.from = int(who.Pid)
+			}
 		}
 	}
 	if flags&unix.MSG_CTRUNC != 0 {
 		err = errors.New("the first process sent too much")
 	}
-	return text[:n], fds, err
+	return w, err
 }
 
 // takeMaster holds the descriptor that came with the ready byte to be the master of

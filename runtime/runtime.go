@@ -37,6 +37,11 @@ type Job struct {
 	// writes, one stream, to Stdout, under that limit. The policy has to grant
 	// terminals.
 	Terminal *Terminal
+	// Trace, in development, notes what fails and the policy denies (Evidence.Trace).
+	// The run is confined exactly as without it. Places says where a statement stands,
+	// false when that is not known; nil: nowhere.
+	Trace  bool
+	Places func(ir.Origin) (file string, line int, ok bool)
 	// Notice, when it is not nil, is told before the command starts what its caller
 	// may not expect: one clause each time.
 	Notice func(string)

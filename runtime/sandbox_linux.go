@@ -17,6 +17,7 @@ import (
 type sandbox struct {
 	pid    int // of the outer bwrap process; 0 once it was waited for
 	pidfd  int // of PID 1 inside; -1 until bwrap named it
+	first  int // the first process, once it was ready; 0 unless it is to be traced
 	status int
 	socket int
 	// The command's streams; stdin is nil when it reads /dev/null.
@@ -40,6 +41,7 @@ type launch struct {
 	stdin   bool
 	// terminal: the command has one instead of its three streams.
 	terminal bool
+	traced   bool          // the first process is told by its number
 	devices  []string      // nodes of the machine that are made read-only first
 	group    *cgroup.Group // nil: the sandbox stays in this process's own cgroup
 }
@@ -109,6 +111,12 @@ func (l *launch) files(s *sandbox, theirs *descriptors) ([]uintptr, error) {
 	}
 	s.socket = pair[0]
 	give(pair[1])
+	if l.traced {
+		// The kernel then says who sent what, by the numbers of this namespace (unix(7)).
+		if err := unix.SetsockoptInt(s.socket, unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
+			return nil, fmt.Errorf("ask for the first process's number: %w", err)
+		}
+	}
 	for range l.masks {
 		empty, err := sealed("mask", nil)
 		if err != nil {

@@ -77,6 +77,7 @@ type execution struct {
 	command           *command
 	bounds            bounds
 	launch            launch
+	traced            *traced // nil when nobody asked for a trace
 }
 
 // step is one thing that happens before anything is started.

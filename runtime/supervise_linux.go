@@ -98,7 +98,11 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 // watch lets the command go and waits until everything it started is dead.
 func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	out, err := r.streams()
-	pumps, refusal := r.pump(s, out, err)
+	refusal := r.attach(s)
+	var pumps *pumps
+	if refusal == nil {
+		pumps, refusal = r.pump(s, out, err)
+	}
 	if refusal != nil {
 		s.kill()
 		s.reap()
@@ -121,6 +125,9 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	passed := pumps.finish(ctx)
 	r.evidence.streams(out, err, s.terminal)
 	end.used = s.used
+	if refusal := r.tell(&end); refusal != nil {
+		return refusal
+	}
 	switch {
 	case end.lost != "":
 		return protectionLost(end.lost)

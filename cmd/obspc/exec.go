@@ -40,6 +40,8 @@ its own, with job control, as an interactive shell wants.
 			&cli.StringFlag{Name: "bwrap", Usage: "use the bubblewrap at `PATH` (default /usr/bin/bwrap)"},
 			&cli.StringFlag{Name: "evidence", Usage: "write what happened to `FILE`"},
 			&cli.BoolFlag{Name: "stdin", Usage: "give the command this standard input instead of /dev/null"},
+			&cli.BoolFlag{Name: "trace", Usage: "say afterwards what failed because the policy denies it, and which lines would allow it"},
+			&cli.StringFlag{Name: "trace-format", Usage: "write that as `FORMAT`: text or json"},
 			&cli.BoolFlag{Name: "tty", Usage: "give the command a terminal of its own; standard input has to be one"},
 			varFlag(),
 		},

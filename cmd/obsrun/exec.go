@@ -1,10 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/runtime"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
@@ -15,6 +18,7 @@ var execFlags = []flag{
 	{name: "--build", value: "VERSION"}, {name: "--policy", value: "NAME"}, {name: "--workspace", value: "DIR|fresh"},
 	{name: "--config-dir", value: "PATH", many: true}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
 	{name: "--bwrap", value: "PATH"}, {name: "--stdin"}, {name: "--tty"},
+	{name: "--trace"}, {name: "--trace-format", value: "text|json"},
 }
 
 // runDevelopment runs any command under a policy that was compiled just now.
@@ -50,6 +54,13 @@ func runDevelopment(c *call) error {
 	if c.has("--stdin") {
 		job.Stdin = c.stdin
 	}
+	switch f := c.get("--trace-format"); {
+	case f != "" && f != "text" && f != "json":
+		return wrongCall("--trace-format is text or json, not %q", f)
+	case f != "" && !c.has("--trace"):
+		return wrongCall("--trace-format wants --trace")
+	}
+	job.Trace, job.Places = c.has("--trace"), c.place
 	var noTerminal error
 	if c.has("--tty") {
 		job.Terminal, noTerminal = c.terminal()
@@ -60,6 +71,22 @@ func runDevelopment(c *call) error {
 		}
 		return c.handedOver()
 	})
+}
+
+// place is where a statement stands, by the map of the release (ir.map.json), which
+// is for people: what it does not tell is not known.
+func (c *call) place(o ir.Origin) (file string, line int, ok bool) {
+	var m struct {
+		Statements map[ir.Origin]struct {
+			File string `json:"file"`
+			Line int    `json:"line"`
+		} `json:"statements"`
+	}
+	if json.Unmarshal(c.places, &m) != nil {
+		return "", 0, false
+	}
+	at, ok := m.Statements[o]
+	return at.File, at.Line, ok && at.Line > 0
 }
 
 // terminal is the caller's, for --tty.
@@ -83,7 +110,9 @@ func otherBuild(build string) *runtime.Refusal {
 
 // handedOver is the release and the pins that obspc made, or that the call names.
 func (c *call) handedOver() (verify.Source, []byte, error) {
+	mapName := c.get("--policy") + "/" + release.MapName
 	if c.has("--release") {
+		c.places, _ = os.ReadFile(filepath.Join(c.get("--release"), mapName))
 		pins, err := readPins(c.get("--pins"))
 		return verify.Dir(c.get("--release")), pins, err
 	}
@@ -94,6 +123,11 @@ func (c *call) handedOver() (verify.Source, []byte, error) {
 	files, err := release.Unpack(packed)
 	if err != nil {
 		return nil, nil, wrongCall("the release handed over: %v", err)
+	}
+	for _, f := range files {
+		if f.Name == mapName {
+			c.places = f.Data
+		}
 	}
 	pins, err := readDescriptor("--pins-fd", c.get("--pins-fd"), maxPins)
 	return verify.Memory(files), pins, err

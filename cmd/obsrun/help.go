@@ -62,6 +62,9 @@ evidence says "development". Call obspc exec instead.
   --config-dir DIR         kept read-only inside a write
   --stdin                  give the command this standard input instead of /dev/null
   --tty                    give it a terminal of its own; standard input has to be one
+  --trace                  say afterwards what failed because the policy denies it, and which
+                           lines would allow it; confined exactly as without
+  --trace-format text|json as text, or as JSON, on standard error; evidence has it too
   --evidence FILE, --format text|json, --bwrap PATH   as for run
 `
 

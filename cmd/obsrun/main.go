@@ -51,7 +51,8 @@ type call struct {
 	parsed
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	exit           int // of a run that came to its end
+	exit           int    // of a run that came to its end
+	places         []byte // the policy's map: where its statements stand
 }
 
 // start is main without the process: it returns the exit code.

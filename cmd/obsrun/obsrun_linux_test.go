@@ -125,7 +125,7 @@ func filesOf(t *testing.T, text string, in release.Input) []release.File {
 	}
 	artifacts, err := targets.Compile(results[0].Policy)
 	must(t, err)
-	p := release.Policy{Name: "p"}
+	p := release.Policy{Name: "p", Artifacts: []release.Made{{Name: release.MapName, Kind: release.MapKind, Data: results[0].MapJSON()}}}
 	for _, a := range artifacts {
 		p.Artifacts = append(p.Artifacts, release.Made{Name: a.Name, Kind: a.Kind, Target: string(a.Target), Data: a.Data})
 	}

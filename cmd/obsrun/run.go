@@ -157,6 +157,7 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 			}
 		}
 	}
+	c.trace(job, outcome)
 	if err != nil {
 		return err
 	}
@@ -166,6 +167,21 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 	c.explain(outcome)
 	c.exit = outcome.Exit
 	return nil
+}
+
+// trace writes what was seen, or says how to see it.
+func (c *call) trace(job runtime.Job, o *runtime.Outcome) {
+	switch e := o.Evidence; {
+	case e.Trace == nil:
+		ended := e.Outcome == runtime.Exited || e.Outcome == runtime.Signaled || e.Outcome == runtime.ExecFailed
+		if job.Development && !job.Trace && ended && o.Exit != 0 {
+			fmt.Fprintf(c.stderr, "obsrun: exit code %d; obspc exec --trace … shows what the policy denied\n", o.Exit)
+		}
+	case c.get("--trace-format") == "json":
+		c.stderr.Write(e.Trace.JSON())
+	default:
+		e.Trace.Text(c.stderr, "obsrun: ")
+	}
 }
 
 // verified runs the job if the release passes.

@@ -43,7 +43,7 @@ type seat struct {
 }
 
 // sit starts obsrun exec --tty at a terminal that is its controlling one.
-func sit(t *testing.T, evidence string, command ...string) *seat {
+func sit(t *testing.T, evidence string, flags []string, command ...string) *seat {
 	t.Helper()
 	if _, err := os.Stat("/usr/bin/bash"); err != nil {
 		t.Skip("needs /usr/bin/bash")
@@ -74,8 +74,9 @@ func sit(t *testing.T, evidence string, command ...string) *seat {
 	must(t, err)
 	t.Cleanup(func() { s.file.Close() })
 	s.resize(30, 90)
-	s.cmd = exec.Command("/proc/self/exe", append([]string{"exec", "--tty", "--policy", "p", "--workspace", work, "--evidence", evidence,
-		"--release", filepath.Join(dir, "release"), "--pins", filepath.Join(dir, "pins"), "--"}, command...)...)
+	words := append([]string{"exec", "--tty", "--policy", "p", "--workspace", work, "--evidence", evidence,
+		"--release", filepath.Join(dir, "release"), "--pins", filepath.Join(dir, "pins")}, flags...)
+	s.cmd = exec.Command("/proc/self/exe", append(append(words, "--"), command...)...)
 	s.cmd.Env = []string{"OBSPC_TEST_AS_OBSRUN=1", "TERM=dumb"}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.file, s.file, s.file
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -123,10 +124,16 @@ func (s *seat) leaves() (code int) {
 }
 
 // TestShell: an interactive shell has job control, its terminal follows the
-// caller's size, and the caller's terminal is as it was afterwards.
+// caller's size, and the caller's terminal is as it was afterwards; so it is with a
+// trace.
 func TestShell(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { shell(t) })
+	t.Run("traced", func(t *testing.T) { shell(t, "--trace") })
+}
+
+func shell(t *testing.T, flags ...string) {
 	evidence := filepath.Join(t.TempDir(), "evidence.json")
-	s := sit(t, evidence, "/usr/bin/bash", "--norc", "--noediting", "-i")
+	s := sit(t, evidence, flags, "/usr/bin/bash", "--norc", "--noediting", "-i")
 	before := s.settings()
 	must(t, s.cmd.Start())
 	s.sees("ready> ")
@@ -165,7 +172,7 @@ func TestShell(t *testing.T) {
 	data, err := os.ReadFile(evidence)
 	must(t, err)
 	must(t, json.Unmarshal(data, &e))
-	if !e.Terminal || e.Stderr != nil || e.Stdout.Bytes == 0 || !e.Cleanup.TreeDead {
+	if (e.Trace != nil) != (len(flags) > 0) || !e.Terminal || e.Stderr != nil || e.Stdout.Bytes == 0 || !e.Cleanup.TreeDead {
 		t.Errorf("evidence %s", data)
 	}
 }
@@ -186,7 +193,7 @@ func asleep(t *testing.T) []string {
 // TestTerminalGivenBack: while obsrun is stopped, and after a signal ended it, the
 // caller's terminal has the caller's settings.
 func TestTerminalGivenBack(t *testing.T) {
-	s := sit(t, filepath.Join(t.TempDir(), "evidence.json"), "/usr/bin/bash", "--norc", "--noediting", "-i")
+	s := sit(t, filepath.Join(t.TempDir(), "evidence.json"), nil, "/usr/bin/bash", "--norc", "--noediting", "-i")
 	before := s.settings()
 	must(t, s.cmd.Start())
 	s.sees("ready> ")

@@ -57,6 +57,12 @@ var systemDirs = []Path{
 	MustPath("/Users"), MustPath("/Volumes"), MustPath("/private"), MustPath("/private/var"), MustPath("/private/tmp"),
 }
 
+// IsSystemDirectory reports whether p is a directory of the system, or lies in one
+// that holds the system itself: no slot is ever bound to it.
+func (p Path) IsSystemDirectory() bool {
+	return inSystemTree(p) || slices.Contains(systemDirs, p) || p == MustPath("/tmp")
+}
+
 // inSystemTree reports whether no slot can ever hold p.
 func inSystemTree(p Path) bool {
 	if p.root != Host {

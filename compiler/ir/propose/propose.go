@@ -1,0 +1,287 @@
+// Package propose turns accesses that a policy denied into the narrowest lines that
+// would allow them: what `exec --trace` saw becomes what an author may add. Its one
+// rule: it proposes and never decides. Every line is tried on the policy before it
+// is shown; what an author denied, what holds secrets and what decides about later
+// programs is listed and never proposed (secrets.go).
+//
+// What failed is seen in runtime/trace, what the answer is comes from compiler/ir.
+package propose
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// Access is one access that failed, as often as Count says. The request's paths are
+// absolute.
+type Access struct {
+	Request ir.Request
+	Program string // the path of the program inside, "" when it was gone
+	Errno   string // such as "EACCES"
+	Count   int
+	Machine Machine
+}
+
+// Machine is what the access would have met outside the sandbox.
+type Machine struct {
+	// Missing: there is nothing, or no directory to make it in.
+	Missing bool
+	// Refused: modes or the file system refuse this caller outside too.
+	Refused bool
+	// There: what is to be made is there already.
+	There bool
+	// Directory: the request's path is one.
+	Directory bool
+	// Real is where the request's path leads through links, the zero Path when there
+	// are none on the way.
+	Real ir.Path
+}
+
+// Setting is the policy that denied.
+type Setting struct {
+	Policy *ir.Policy // as released: slots symbolic
+	// Binding binds the slots that the policy uses, and others that an author could
+	// use.
+	Binding ir.Binding
+	// Keeps says why the targets could not keep a policy, nil when they can.
+	Keeps func(*ir.Policy) error
+}
+
+// Finding is a denied access, what denied it, and what would allow it: either Add,
+// or the reason why nothing is proposed.
+type Finding struct {
+	Access
+	Decision ir.Decision
+	Add      []Addition
+	Withheld string
+}
+
+// Addition is one element of a list of the policy's filesystem block, or an
+// endpoint. Instead is the list that the policy has the path in now, "" for none.
+type Addition struct {
+	List     string // read, write, execute; "" for an endpoint
+	Path     ir.Path
+	Only     bool
+	Instead  string
+	Endpoint *ir.Endpoint
+}
+
+// proposer is a setting, indexed.
+type proposer struct {
+	Setting
+	bound   *ir.Policy
+	decider *ir.Decider
+	home    ir.Path // "/" when it is not known
+}
+
+// For finds what the policy denies among the accesses, in the order of requests.
+// The error is that of a binding which is not admissible.
+func For(s Setting, list []Access) ([]Finding, error) {
+	bound, err := s.Policy.Bind(s.Binding)
+	if err != nil {
+		return nil, err
+	}
+	p := &proposer{Setting: s, bound: bound, decider: ir.NewDecider(bound)}
+	p.home, _ = s.Binding.At(ir.Home)
+	var out []Finding
+	for _, a := range list {
+		if d := p.decider.Decide(a.Request); !d.Allow {
+			out = append(out, p.finding(a, d))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Finding) int { return compare(a.Access, b.Access) })
+	return out, nil
+}
+
+// compare orders accesses by path, then by word.
+func compare(a, b Access) int {
+	return slices.Compare(
+		[]string{a.Request.Path.String(), string(a.Request.Kind), a.Request.String(), a.Program, a.Errno},
+		[]string{b.Request.Path.String(), string(b.Request.Kind), b.Request.String(), b.Program, b.Errno})
+}
+
+func (p *proposer) finding(a Access, d ir.Decision) Finding {
+	d.Rule = p.released(d.Rule)
+	f := Finding{Access: a, Decision: d}
+	if a.Machine.Missing {
+		f.Withheld = "this machine has no such thing either"
+		return f
+	}
+	wants := p.wants(a)
+	if f.Withheld = p.withheld(a, d, wants); f.Withheld != "" {
+		return f
+	}
+	for _, w := range wants {
+		f.Add = append(f.Add, p.stated(w))
+	}
+	if f.Withheld = p.try(a.Request, f.Add); f.Withheld != "" {
+		f.Add = nil
+	}
+	return f
+}
+
+// released is a rule as the policy has it, slots symbolic.
+func (p *proposer) released(rule ir.Rule) ir.Rule {
+	bound, ok := rule.(*ir.FileRule)
+	if !ok {
+		return rule
+	}
+	for i := range p.Policy.Files {
+		if r := &p.Policy.Files[i]; r.Origin == bound.Origin && p.Binding.Path(r.Path) == bound.Path {
+			return r
+		}
+	}
+	return rule
+}
+
+// want is an addition with an absolute path.
+type want = Addition
+
+// wants are the fewest and narrowest additions that could allow a request.
+func (p *proposer) wants(a Access) []want {
+	r := a.Request
+	switch r.Kind {
+	case ir.ReadRequest, ir.ListRequest, ir.StatRequest:
+		// only() of a directory gives its own names and nothing of what is in it.
+		return p.reads(a, a.Machine.Directory || r.Kind == ir.ListRequest)
+	case ir.ConnectUnixRequest:
+		return p.reads(a, false)
+	case ir.WriteRequest:
+		return []want{{List: "write", Path: r.Path}}
+	case ir.CreateRequest, ir.RemoveRequest:
+		return p.names(r.Path)
+	case ir.RenameRequest:
+		return p.names(r.Path, r.To)
+	case ir.LinkRequest:
+		out := p.names(r.To)
+		if !p.allows(ir.WriteRequest, r.Path) {
+			out = append(out, want{List: "write", Path: r.Path})
+		}
+		return out
+	case ir.ExecuteRequest:
+		var out []want
+		if !p.allows(ir.ReadRequest, r.Path) {
+			out = p.reads(a, false)
+		}
+		out = append(out, want{List: "execute", Path: r.Path})
+		// What is started is a file and not a name: the runtime wants it covered as well.
+		if real := a.Machine.Real; !real.IsRoot() && !p.allows(ir.ExecuteRequest, real) {
+			out = append(out, want{List: "execute", Path: real})
+		}
+		return out
+	case ir.ConnectRequest:
+		return []want{{Endpoint: p.endpoint(r)}}
+	}
+	return nil
+}
+
+func (p *proposer) allows(k ir.RequestKind, at ir.Path) bool {
+	return p.decider.Decide(ir.Request{Kind: k, Path: at}).Allow
+}
+
+// reads lets a path be read, and what it leads to: a link is only kept where its
+// target is covered.
+func (p *proposer) reads(a Access, only bool) []want {
+	out := []want{{List: "read", Path: a.Request.Path, Only: only}}
+	if real := a.Machine.Real; !real.IsRoot() && !p.allows(ir.ReadRequest, real) {
+		out = append(out, want{List: "read", Path: real, Only: only})
+	}
+	return out
+}
+
+// names lets entries be made and removed: a statement about an entry would hold its
+// name, so it is the directory around it that has to be written.
+func (p *proposer) names(list ...ir.Path) []want {
+	var out []want
+	for _, at := range list {
+		above, ok := at.Parent()
+		w := want{List: "write", Path: above}
+		if ok && !p.allows(ir.CreateRequest, at) && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// stated is an addition as the policy's author writes it: in the slot that is bound
+// nearest above its path, and as a change where the policy has that path already.
+func (p *proposer) stated(w want) Addition {
+	if w.Endpoint != nil {
+		return w
+	}
+	w.Path = Stated(p.Binding, w.Path)
+	for _, r := range p.Policy.Files {
+		own := strings.HasPrefix(string(r.Origin), p.Policy.Name+"/")
+		if r.Path == w.Path && own && w.List != "execute" {
+			w.Instead = r.Level.String()
+		}
+	}
+	return w
+}
+
+// Stated is a bound path as an author writes it: below the slot that is bound
+// nearest above it, the later of two at the same place.
+func Stated(b ir.Binding, at ir.Path) ir.Path {
+	best, depth := at, 0
+	for _, slot := range []ir.Root{ir.Home, ir.Tmp, ir.Workspace} {
+		root, ok := b.At(slot)
+		if !ok || !root.Covers(at) || root.Depth() < depth {
+			continue
+		}
+		rest := strings.TrimPrefix(at.Rel()[len(root.Rel()):], "/")
+		if p, err := ir.NewPath(slot, rest); err == nil {
+			best, depth = p, root.Depth()
+		}
+	}
+	return best
+}
+
+// try adds lines to the policy and asks again; "" when the answer is yes and the
+// targets keep it.
+func (p *proposer) try(r ir.Request, add []Addition) string {
+	with := With(p.Policy, add)
+	if p.Keeps != nil {
+		if err := p.Keeps(with); err != nil {
+			return "no line of its own would do: " + err.Error()
+		}
+	}
+	bound, err := with.Bind(p.Binding)
+	if err != nil {
+		return "no line of its own would do: " + err.Error()
+	}
+	if !ir.Decide(bound, r).Allow {
+		return "no line of its own would do"
+	}
+	return ""
+}
+
+// Proposed is the origin of what was added.
+const Proposed ir.Origin = "proposed"
+
+// With is the policy with additions. A statement about the same path gives way.
+func With(p *ir.Policy, add []Addition) *ir.Policy {
+	q := *p
+	q.Files, q.Execute, q.Endpoints = slices.Clone(p.Files), slices.Clone(p.Execute), slices.Clone(p.Endpoints)
+	for _, a := range add {
+		switch {
+		case a.Endpoint != nil:
+			q.Endpoints = append(q.Endpoints, *a.Endpoint)
+		case a.List == "execute":
+			q.Execute = slices.DeleteFunc(q.Execute, func(r ir.ExecuteRule) bool { return r.Path == a.Path })
+			q.Execute = append(q.Execute, ir.ExecuteRule{Path: a.Path, Only: a.Only, Origin: Proposed})
+		default:
+			level := ir.Read
+			if a.List == "write" {
+				level = ir.Write
+			}
+			q.Files = slices.DeleteFunc(q.Files, func(r ir.FileRule) bool { return r.Path == a.Path })
+			q.Files = append(q.Files, ir.FileRule{Path: a.Path, Level: level, Only: a.Only, Origin: Proposed})
+		}
+	}
+	slices.SortFunc(q.Files, func(a, b ir.FileRule) int { return a.Path.Compare(b.Path) })
+	slices.SortFunc(q.Execute, func(a, b ir.ExecuteRule) int { return a.Path.Compare(b.Path) })
+	slices.SortFunc(q.Endpoints, func(a, b ir.Endpoint) int { return strings.Compare(a.Name, b.Name) })
+	return &q
+}

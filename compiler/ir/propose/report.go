@@ -1,0 +1,252 @@
+package propose
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
+)
+
+// Schema names the format of a report in JSON.
+const Schema = "obspc.trace/v1"
+
+// Report is what was denied in one run, and what an author may add.
+type Report struct {
+	Schema string `json:"schema"`
+	Policy string `json:"policy"`
+	// Accesses that the policy denies.
+	Denied []Denied `json:"denied"`
+	// Tighter are accesses that failed though the policy allows them and this machine
+	// would have.
+	Tighter []Tried `json:"tighter"`
+	// Calls are system calls that the policy's seccomp program refuses.
+	Calls []Call `json:"calls"`
+	// Missing counts denied accesses to what this machine does not have either,
+	// Unnamed those to names that no policy can state, Untold those that were too many
+	// to tell apart.
+	Missing int `json:"missing"`
+	Unnamed int `json:"unnamed"`
+	Untold  int `json:"untold"`
+	// HCL is all that is proposed, each once, to be merged into the policy's blocks.
+	HCL string `json:"hcl"`
+}
+
+// Query is a request as explain writes it.
+type Query struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+
+// Tried is one access.
+type Tried struct {
+	Query   Query  `json:"query"`
+	Program string `json:"program"`
+	Errno   string `json:"errno"`
+	Count   int    `json:"count"`
+}
+
+// Denied is one access with the statement that decided, nil when none speaks of it,
+// and either lines to add or why there are none.
+type Denied struct {
+	Tried
+	Reason   ir.Reason `json:"reason"`
+	Rule     *RuleAt   `json:"rule"`
+	Add      []Line    `json:"add"`
+	Withheld string    `json:"withheld,omitempty"`
+}
+
+// RuleAt is a statement and its place; File and Line are not known without the
+// policy's map.
+type RuleAt struct {
+	Text      string `json:"text"`
+	Statement string `json:"statement"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+}
+
+// Line is one element of a list, or an endpoint (its whole block is in HCL).
+type Line struct {
+	List    string `json:"list"`
+	Element string `json:"element"`
+	Instead string `json:"instead,omitempty"`
+}
+
+// Call is a refused system call. What is what it asked for, where its arguments
+// tell.
+type Call struct {
+	Name    string `json:"name"`
+	What    string `json:"what,omitempty"`
+	Program string `json:"program"`
+	Errno   string `json:"errno"`
+	Count   int    `json:"count"`
+}
+
+// NewReport is what For found, for people. Place says where a statement stands,
+// false when that is not known.
+func NewReport(s Setting, list []Finding, place func(ir.Origin) (file string, line int, ok bool)) *Report {
+	r := &Report{Schema: Schema, Policy: s.Policy.Name, Denied: []Denied{}, Tighter: []Tried{}, Calls: []Call{}}
+	for _, f := range list {
+		if f.Machine.Missing {
+			r.Missing += f.Count
+			continue
+		}
+		d := Denied{Tried: TriedOf(s.Binding, f.Access), Reason: f.Decision.Reason, Withheld: f.Withheld, Add: []Line{}}
+		if rule := f.Decision.Rule; rule != nil {
+			d.Rule = &RuleAt{Text: rule.String(), Statement: string(rule.From())}
+			if file, line, ok := place(rule.From()); ok {
+				d.Rule.File, d.Rule.Line = file, line
+			}
+		}
+		for _, a := range f.Add {
+			d.Add = append(d.Add, a.line())
+		}
+		r.Denied = append(r.Denied, d)
+	}
+	r.HCL = HCL(Merge(list))
+	return r
+}
+
+// TriedOf is an access with its paths as an author writes them.
+func TriedOf(b ir.Binding, a Access) Tried {
+	r := a.Request
+	r.Path, r.To = Stated(b, r.Path), Stated(b, r.To)
+	r.HasBy = false // the program stands beside it
+	kind, value, _ := strings.Cut(r.String(), " ")
+	return Tried{Query{kind, value}, a.Program, a.Errno, a.Count}
+}
+
+// line is the addition in a report.
+func (a Addition) line() Line {
+	if a.Endpoint != nil {
+		return Line{List: "endpoint", Element: fmt.Sprintf("%s:%d", a.Endpoint.Host, a.Endpoint.Ports[0])}
+	}
+	return Line{a.List, a.Element(), a.Instead}
+}
+
+// JSON is the report as one indented object and a newline.
+func (r *Report) JSON() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(r); err != nil {
+		diag.Bug("a trace holds what JSON cannot: %v", err)
+	}
+	return b.Bytes()
+}
+
+// Text writes the report for people. Lead stands before each of its sentences.
+func (r *Report) Text(w io.Writer, lead string) {
+	say := func(format string, args ...any) { fmt.Fprintf(w, lead+format+"\n", args...) }
+	switch len(r.Denied) {
+	case 0:
+		say("trace: policy %s denied nothing that this machine has", r.Policy)
+	case 1:
+		say("trace: policy %s denied one access", r.Policy)
+	default:
+		say("trace: policy %s denied %d accesses", r.Policy, len(r.Denied))
+	}
+	for _, d := range r.Denied {
+		fmt.Fprintf(w, "  %s\n    %s\n", d.Tried, d.because())
+		for _, l := range d.Add {
+			fmt.Fprintf(w, "    %s\n", l)
+		}
+		if d.Withheld != "" {
+			fmt.Fprintf(w, "    nothing is proposed: %s\n", d.Withheld)
+		}
+	}
+	if len(r.Tighter) > 0 {
+		say("trace: the policy allows these, and on Linux they are refused all the same:")
+	}
+	for _, t := range r.Tighter {
+		fmt.Fprintf(w, "  %s\n", t)
+	}
+	if len(r.Calls) > 0 {
+		say("trace: system calls that every sandbox refuses, or this policy's does:")
+	}
+	for _, c := range r.Calls {
+		fmt.Fprintf(w, "  %s\n", c)
+	}
+	for _, n := range []struct {
+		count int
+		what  string
+	}{
+		{r.Missing, "%d more failed for what this machine does not have either"},
+		{r.Unnamed, "%d more were about names that no policy can state"},
+		{r.Untold, "%d more were too many to tell apart"},
+	} {
+		if n.count > 0 {
+			say("trace: "+n.what, n.count)
+		}
+	}
+	if r.HCL != "" {
+		say("trace: to allow what is proposed and nothing else, merge this into policy %s:", r.Policy)
+		for line := range strings.Lines(r.HCL) {
+			fmt.Fprint(w, "  "+line)
+		}
+	}
+}
+
+func (t Tried) String() string {
+	return printable(fmt.Sprintf("%s %s: %s%s%s", t.Query.Kind, t.Query.Value, t.Errno, times(t.Count), by(t.Program)))
+}
+
+func (c Call) String() string {
+	what := ""
+	if c.What != "" {
+		what = " (" + c.What + ")"
+	}
+	return printable(fmt.Sprintf("%s%s: %s%s%s", c.Name, what, c.Errno, times(c.Count), by(c.Program)))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %d times", n)
+}
+
+func by(program string) string {
+	if program == "" {
+		return ""
+	}
+	return ", by " + program
+}
+
+// because is what decided.
+func (d Denied) because() string {
+	switch {
+	case d.Reason == ir.NotExecutable:
+		return "no execute rule covers it"
+	case d.Rule == nil:
+		return "no rule speaks of it"
+	case d.Rule.Line > 0:
+		return fmt.Sprintf("%s at %s:%d (%s)", d.Rule.Text, d.Rule.File, d.Rule.Line, d.Rule.Statement)
+	}
+	return fmt.Sprintf("%s (%s)", d.Rule.Text, d.Rule.Statement)
+}
+
+func (l Line) String() string {
+	switch {
+	case l.Instead != "":
+		return fmt.Sprintf("say %s under %s instead of %s", l.Element, l.List, l.Instead)
+	case l.List == "endpoint":
+		return "add an endpoint for " + l.Element
+	}
+	return fmt.Sprintf("add %s to %s", l.Element, l.List)
+}
+
+// printable is text without what a terminal would heed: names of programs come from
+// inside the sandbox.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\ufffd' {
+			return '?'
+		}
+		return r
+	}, text)
+}

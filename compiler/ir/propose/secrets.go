@@ -1,0 +1,163 @@
+package propose
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// secret is a place of which nothing is proposed: what lies there opens other doors.
+// Name is a pattern (path.Match) for one component, and everything below it; it may
+// have several components, of which the last may be followed by anything. The
+// sources are the manuals of the programs concerned.
+type secret struct{ name, what string }
+
+var secrets = []secret{
+	{".ssh", "SSH keys and hosts"},
+	{"id_*", "an SSH key"},
+	{".gnupg", "GnuPG keys"},
+	{".aws", "credentials of AWS"},
+	{".azure", "credentials of Azure"},
+	{".config/gcloud", "credentials of Google Cloud"},
+	{".kube", "credentials of Kubernetes"},
+	{".docker", "credentials of registries"},
+	{".config/containers", "credentials of registries"},
+	{".config/gh", "a token of GitHub"},
+	{".config/glab-cli", "a token of GitLab"},
+	{".config/hub", "a token of GitHub"},
+	{".config/op", "credentials of 1Password"},
+	{".config/rclone", "credentials of storage"},
+	{".config/git/credentials", "passwords of Git"},
+	{".git-credentials", "passwords of Git"},
+	{".netrc", "passwords"},
+	{"_netrc", "passwords"},
+	{".authinfo*", "passwords"},
+	{".npmrc", "a token of npm"},
+	{".yarnrc.yml", "a token of npm"},
+	{".pypirc", "a password of PyPI"},
+	{".cargo/credentials*", "a token of crates.io"},
+	{".gem/credentials", "a token of RubyGems"},
+	{".m2/settings*.xml", "passwords of Maven"},
+	{".gradle/gradle.properties", "passwords of Gradle"},
+	{".terraform.d", "credentials of Terraform"},
+	{".terraformrc", "credentials of Terraform"},
+	{".vault-token", "a token of Vault"},
+	{".pgpass", "passwords of PostgreSQL"},
+	{".my.cnf", "a password of MySQL"},
+	{".password-store", "passwords"},
+	{"keyrings", "passwords"},
+	{"Keychains", "passwords"},
+	{"*.kdbx", "passwords"},
+	{"*.keychain*", "passwords"},
+	{".mozilla", "a browser's sessions"},
+	{".config/google-chrome", "a browser's sessions"},
+	{".config/chromium", "a browser's sessions"},
+	{"Cookies", "a browser's sessions"},
+	{".env", "secrets of a program"},
+	{".env.*", "secrets of a program"},
+	{"*.pem", "a key"},
+	{"*.key", "a key"},
+	{"*.p12", "a key"},
+	{"*.pfx", "a key"},
+	{"*.jks", "a key"},
+	{"*.ppk", "a key"},
+	{"*_history", "what was typed"},
+	{".*_history", "what was typed"},
+	{"etc/shadow*", "password hashes"},
+	{"etc/gshadow*", "password hashes"},
+	{"etc/sudoers*", "rights of users"},
+	{"etc/ssl/private", "keys of this machine"},
+	{"etc/krb5.keytab", "keys of this machine"},
+	{"run/secrets", "secrets of a container"},
+	{"docker.sock", "control over this machine's containers"},
+	{"podman.sock", "control over this machine's containers"},
+	{"containerd.sock", "control over this machine's containers"},
+	{"ssh-*/agent.*", "an SSH agent"},
+	{"S.gpg-agent*", "a GnuPG agent"},
+}
+
+// starts is what other programs, outside of every sandbox, will run or heed. It may
+// be read; nothing that writes it is proposed.
+var starts = []secret{
+	{".bashrc", "a shell starts with it"},
+	{".bash_*", "a shell starts with it"},
+	{".profile", "a shell starts with it"},
+	{".zshrc", "a shell starts with it"},
+	{".zshenv", "a shell starts with it"},
+	{".zprofile", "a shell starts with it"},
+	{".zlogin", "a shell starts with it"},
+	{".config/fish", "a shell starts with it"},
+	{".inputrc", "a shell starts with it"},
+	{".vimrc", "an editor starts with it"},
+	{".config/nvim", "an editor starts with it"},
+	{".vscode", "an editor runs what it says"},
+	{".idea", "an editor runs what it says"},
+	{".envrc", "a shell runs it"},
+	{".gitconfig", "Git runs what it says"},
+	{".config/git", "Git runs what it says"},
+	{".git/hooks", "Git runs what it says"},
+	{".git/config", "Git runs what it says"},
+	{".gitmodules", "Git runs what it says"},
+	{".config/autostart", "the desktop starts what it says"},
+	{".config/systemd", "systemd starts what it says"},
+	{".local/share/systemd", "systemd starts what it says"},
+	{"Library/LaunchAgents", "launchd starts what it says"},
+	{".local/bin", "a shell finds programs in it"},
+	{"crontabs", "cron starts what it says"},
+	{".obspc", "it is obspc's own"},
+	{"*.policy.hcl", "it is a policy"},
+	{"obspc.pins", "it says what obspc accepts"},
+}
+
+// public are places where files named like keys are certificates that everybody may
+// read.
+var public = []ir.Path{
+	ir.MustPath("/etc/ssl/certs"), ir.MustPath("/etc/ssl/cert.pem"), ir.MustPath("/etc/pki/tls/certs"), ir.MustPath("/etc/pki/tls/cert.pem"),
+	ir.MustPath("/etc/pki/ca-trust"), ir.MustPath("/usr"), ir.MustPath("/System"), ir.MustPath("/nix/store"),
+}
+
+// secret is why nothing about a path is proposed, "" when it is no secret.
+func (p *proposer) secret(at ir.Path) string {
+	if slices.ContainsFunc(public, func(tree ir.Path) bool { return tree.Covers(at) }) {
+		return ""
+	}
+	for _, s := range secrets {
+		if s.within(at) {
+			return fmt.Sprintf("it is %s, which is never proposed", s.what)
+		}
+	}
+	return ""
+}
+
+// covers is why writing all of a path is not proposed: what it holds, or would.
+func (p *proposer) covers(at ir.Path) string {
+	for _, s := range slices.Concat(secrets, starts) {
+		if s.within(at) {
+			return s.what
+		}
+		// Places of the home directory are known whether or not they are there.
+		if below, err := ir.NewPath(ir.Host, p.home.String()+"/"+s.name); err == nil && !p.home.IsRoot() && !strings.ContainsAny(s.name, wildcards) && at.Covers(below) {
+			return fmt.Sprintf("%s lies: %s", Stated(p.Binding, below), s.what)
+		}
+	}
+	return ""
+}
+
+// within reports whether a path is at or below a place of that name.
+func (s secret) within(at ir.Path) bool {
+	want, have := strings.Split(s.name, "/"), strings.Split(at.Rel(), "/")
+	for i := 0; i+len(want) <= len(have); i++ {
+		all := true
+		for j, pattern := range want {
+			ok, _ := path.Match(pattern, have[i+j])
+			all = all && ok
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,80 @@
+package propose
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/obspc/obspc/compiler/ir"
+)
+
+// withheld is why nothing is proposed for an access, "" when something is.
+func (p *proposer) withheld(a Access, d ir.Decision, wants []want) string {
+	r := a.Request
+	for _, at := range []ir.Path{r.Path, r.To, a.Machine.Real} {
+		if why := p.secret(at); why != "" {
+			return why
+		}
+	}
+	switch {
+	case d.Reason == ir.NoSockets:
+		return `unix = "visible" is all there is, and lets every socket that can be read be connected to`
+	case d.Reason == ir.ByHeld:
+		return "a statement of the policy is about it or about something below it, so its name stays"
+	case r.Kind == ir.ConnectRequest:
+		return p.noPeer(r)
+	case a.Machine.There:
+		return fmt.Sprintf("it is there already: let it be read or written, as in write = [%s]", expression(Stated(p.Binding, r.Path)))
+	case a.Machine.Refused:
+		return "outside the sandbox this user may not either"
+	}
+	if rule := p.meant(a.Request, d); rule != nil {
+		return fmt.Sprintf("%s was put there to refuse it", p.released(rule))
+	}
+	for _, w := range wants {
+		if why := p.tooMuch(w); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// meant is the statement, if any, that an author wrote to refuse this: a deny, or a
+// read inside of what can be written. What is not said is no statement.
+func (p *proposer) meant(r ir.Request, d ir.Decision) ir.Rule {
+	for _, at := range []ir.Path{r.Path, r.To} {
+		chain := p.decider.Chain(at)
+		if len(chain) == 0 {
+			continue
+		}
+		if chain[0].Level == ir.Deny {
+			return chain[0]
+		}
+		if r.Kind.Changes() && chain[0].Level == ir.Read && len(chain) > 1 && chain[1].Level == ir.Write {
+			return chain[0]
+		}
+	}
+	return nil
+}
+
+// wildcards are the signs that the language refuses in paths (design 4).
+const wildcards = "*?[{"
+
+// tooMuch is why a line would give more than one could want to give for a single
+// access, "" when it does not.
+func (p *proposer) tooMuch(w want) string {
+	at := w.Path
+	switch {
+	case strings.ContainsAny(at.String(), wildcards):
+		return fmt.Sprintf("paths have no wildcards, and %q looks like one", at)
+	case w.List != "write":
+		return ""
+	case at.InSystemTree():
+		return "it would take writing " + at.String() + ", which is the system's"
+	case at == p.home || at.IsSystemDirectory() || !p.home.IsRoot() && at.Above(p.home):
+		return fmt.Sprintf("it would take writing all of %s; make the file or directory beforehand, and let that be written", Stated(p.Binding, at))
+	}
+	if why := p.covers(at); why != "" {
+		return fmt.Sprintf("it would take writing all of %s, where %s", Stated(p.Binding, at), why)
+	}
+	return ""
+}
