@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -32,6 +35,14 @@ func init() {
 		session, _ := unix.Getsid(0)
 		fmt.Fprintf(f, "leader %v foreground %v size %dx%d TERM %s\n", session == os.Getpid(), group == unix.Getpgrp(), size.Row, size.Col, os.Getenv("TERM"))
 		return nil
+	}
+	attempts["type-into"] = func([]string) error {
+		key := [...]byte{'x'}
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&key)))
+		if errno != 0 {
+			return errno
+		}
+		return unix.IoctlSetInt(0, unix.TCFLSH, unix.TCIFLUSH)
 	}
 	attempts["echo"] = func([]string) error {
 		line := make([]byte, 64)
@@ -148,6 +159,18 @@ func TestLiveTerminal(t *testing.T) {
 	if got := at("look-into", "1"); got != "EACCES\n" && got != "EPERM\n" {
 		t.Errorf("looking into PID 1, which bubblewrap started at the caller's, is %q", got)
 	}
+	t.Run("TIOCSTI", func(t *testing.T) {
+		cmd := exec.Command(probePath, probeWord, "type-into")
+		cmd.Stdin, cmd.SysProcAttr = c.file, &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if text, err := cmd.Output(); string(text) == "EIO\n" {
+			t.Skip("needs dev.tty.legacy_tiocsti=1, or root")
+		} else if err != nil {
+			t.Fatalf("the control: typing into a terminal outside is %q, %v", text, err)
+		}
+		if got := at("type-into"); got != "EPERM\n" {
+			t.Errorf("typing into a terminal inside is %q, want EPERM", got)
+		}
+	})
 	// Without a terminal there is none, and nothing is added to the environment.
 	if r := probed(t, v, dir, "whoami"); strings.TrimSpace(r.stdout) != "ENXIO" || contains(r.Evidence.Environment, "TERM") {
 		t.Errorf("without a terminal: %s", r)

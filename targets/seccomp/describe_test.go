@@ -15,6 +15,8 @@ func TestDescribe(t *testing.T) {
 		{41, []uint64{1, 1 | 0o2000000}, "socket", "AF_UNIX, SOCK_STREAM"},
 		{41, []uint64{16, 3}, "socket", "address family 16"},
 		{53, []uint64{1, 2}, "socketpair", "AF_UNIX, SOCK_DGRAM"},
+		{16, []uint64{0, 0x5412}, "ioctl", "TIOCSTI"},
+		{16, []uint64{0, 0x5401}, "ioctl", ""},
 		{101, nil, "ptrace", ""},
 		{4000, nil, "system call 4000", ""},
 	} {
