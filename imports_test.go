@@ -82,6 +82,7 @@ var directions = []direction{
 	{"targets/seatbelt/sbpl/scheme", nil, "reading Scheme knows nothing of profiles"},
 	{"targets/seatbelt/sbpl", []string{"targets/seatbelt/operations", "targets/seatbelt/sbpl/scheme"}, "the reader of profiles shares the names of operations with their emitter, and nothing else"},
 	{"targets/seatbelt/model", []string{"targets/seatbelt/sbpl", "targets/seatbelt/operations", "compiler/ir"}, "the model reads a profile's bytes, and never sees how they are made"},
+	{"targets/seatbelt/violations", []string{"compiler/ir"}, "what macOS logs is read without knowing a profile"},
 	{"targets/seatbelt/operations", nil, "the names of Seatbelt's operations are data"},
 	{"targets/seatbelt/fragment", []string{"targets/seatbelt/operations", "compiler/ir"}, "the small reader of our profiles shares the names of operations with their emitter, and nothing with the reader of anybody's"},
 	{"targets/seatbelt/proof", []string{"targets/seatbelt/fragment", "targets/seatbelt/operations", "compiler/ir"}, "a profile is held to the policy, and its emitter is not asked"},

@@ -94,7 +94,7 @@ func (t *traced) report(place func(ir.Origin) (string, int, bool)) (*propose.Rep
 	if place == nil {
 		place = func(ir.Origin) (string, int, bool) { return "", 0, false }
 	}
-	out := propose.NewReport(t.setting, found, place)
+	out := propose.NewReport(t.setting, ir.Bwrap, found, place)
 	for _, a := range t.tighter {
 		out.Tighter = append(out.Tighter, propose.TriedOf(t.setting.Binding, a))
 	}

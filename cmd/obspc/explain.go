@@ -44,14 +44,18 @@ too, and --bwrap without a word shows what the sandbox has.
    obspc explain --sbpl agent.sb write /Users/u/.zshrc
    obspc explain --sbpl agent.sb --release 13.0 mach-lookup com.apple.pasteboard.1
    obspc explain --bwrap sandbox.sh --param HOME=/home/u read /home/u/.ssh/id_ed25519
-   obspc explain --bwrap /proc/4242/cmdline`,
+   obspc explain --bwrap /proc/4242/cmdline
+
+What macOS logged as refused is explained line by line, with what would allow it:
+
+   log show --last 5m --predicate 'sender == "Sandbox"' | obspc explain . --seatbelt-log -`,
 		Flags: append([]cli.Flag{
 			policyFlag("ask the policy `NAME`; needed when there are several"),
 			&cli.StringFlag{Name: "by", Usage: "the `PROGRAM` that asks (connect)"},
 			&cli.StringSliceFlag{Name: "bind", Usage: "`SLOT=PATH`: workspace, home or tmp; may be repeated"},
 			&cli.BoolFlag{Name: "why-not", Usage: "for what is denied, name the statement that comes nearest and what it lacks"},
 			varFlag(), formatFlag(),
-		}, artifactFlags()...),
+		}, slices.Concat(artifactFlags(), logFlags())...),
 		Action: explain,
 	}
 }
@@ -59,6 +63,12 @@ too, and --bwrap without a word shows what the sandbox has.
 func explain(c *cli.Context) error {
 	if err := noRest(c); err != nil {
 		return err
+	}
+	if c.IsSet("seatbelt-log") {
+		return explainLog(c)
+	}
+	if c.IsSet("process") {
+		return wrongCall("--process goes with --seatbelt-log")
 	}
 	if a, isProfile, err := artifactNamed(c); a != nil || err != nil {
 		return explainArtifact(c, a, isProfile, err)

@@ -180,7 +180,7 @@ func (c *call) trace(job runtime.Job, o *runtime.Outcome) {
 	case c.get("--trace-format") == "json":
 		c.stderr.Write(e.Trace.JSON())
 	default:
-		e.Trace.Text(c.stderr, "obsrun: ")
+		e.Trace.Text(c.stderr, "obsrun: trace: ")
 	}
 }
 

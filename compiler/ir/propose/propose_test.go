@@ -112,7 +112,7 @@ func TestLines(t *testing.T) {
 			if len(found) != 1 {
 				t.Fatalf("%d findings", len(found))
 			}
-			report := propose.NewReport(s, found, func(ir.Origin) (string, int, bool) { return "", 0, false })
+			report := propose.NewReport(s, ir.Bwrap, found, func(ir.Origin) (string, int, bool) { return "", 0, false })
 			var lines []string
 			for _, l := range report.Denied[0].Add {
 				lines = append(lines, l.List+" "+l.Element)
@@ -149,7 +149,7 @@ func TestLines(t *testing.T) {
 // TestInstead: a path that the policy states already changes its list.
 func TestInstead(t *testing.T) {
 	s, found := one(t, compiled(t, body, ""), "create /data/new", propose.Machine{})
-	report := propose.NewReport(s, found, func(o ir.Origin) (string, int, bool) { return "p.policy.hcl", 7, o == "p/filesystem.read[1]" })
+	report := propose.NewReport(s, ir.Bwrap, found, func(o ir.Origin) (string, int, bool) { return "p.policy.hcl", 7, o == "p/filesystem.read[1]" })
 	d := report.Denied[0]
 	if len(d.Add) != 1 || d.Add[0] != (propose.Line{List: "write", Element: `"/data"`, Instead: "read"}) {
 		t.Errorf("lines %+v", d.Add)
@@ -159,7 +159,7 @@ func TestInstead(t *testing.T) {
 	}
 	var text strings.Builder
 	report.Text(&text, "# ")
-	for _, want := range []string{"# trace: policy p denied one access\n", "create /data/new: ENOENT, by /usr/bin/x\n", "read /data at p.policy.hcl:7 (p/filesystem.read[1])", `say "/data" under write instead of read`} {
+	for _, want := range []string{"# policy p denied one access\n", "create /data/new: ENOENT, by /usr/bin/x\n", "read /data at p.policy.hcl:7 (p/filesystem.read[1])", `say "/data" under write instead of read`} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text)
 		}
@@ -306,7 +306,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := propose.NewReport(s, found, func(ir.Origin) (string, int, bool) { return "", 0, false })
+	r := propose.NewReport(s, ir.Bwrap, found, func(ir.Origin) (string, int, bool) { return "", 0, false })
 	r.Calls = append(r.Calls, propose.Call{Name: "socket", What: "AF_UNIX", Errno: "EAFNOSUPPORT", Count: 2})
 	r.Tighter = append(r.Tighter, propose.TriedOf(binding, propose.Access{Request: request(t, "rename /home/u/work/a /tmp/b"), Errno: "EXDEV", Count: 1}))
 	var back propose.Report
@@ -323,7 +323,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, &text)
 		}
 	}
-	empty := propose.NewReport(s, nil, nil)
+	empty := propose.NewReport(s, ir.Bwrap, nil, nil)
 	if text := string(empty.JSON()); !strings.Contains(text, `"denied": []`) || strings.Contains(text, "null") {
 		t.Errorf("an empty report is %s", text)
 	}

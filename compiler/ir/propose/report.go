@@ -16,21 +16,24 @@ const Schema = "obspc.trace/v1"
 
 // Report is what was denied in one run, and what an author may add.
 type Report struct {
-	Schema string `json:"schema"`
-	Policy string `json:"policy"`
+	Schema string    `json:"schema"`
+	Policy string    `json:"policy"`
+	Target ir.Target `json:"target"` // whose words Calls are
 	// Accesses that the policy denies.
 	Denied []Denied `json:"denied"`
 	// Tighter are accesses that failed though the policy allows them and this machine
 	// would have.
 	Tighter []Tried `json:"tighter"`
-	// Calls are system calls that the policy's seccomp program refuses.
+	// Calls are what no request word is about: on Linux system calls that the policy's
+	// seccomp program refuses, of Seatbelt operations.
 	Calls []Call `json:"calls"`
 	// Missing counts denied accesses to what this machine does not have either,
 	// Unnamed those to names that no policy can state, Untold those that were too many
-	// to tell apart.
+	// to tell apart, Unread lines of a log whose form is not known.
 	Missing int `json:"missing"`
 	Unnamed int `json:"unnamed"`
 	Untold  int `json:"untold"`
+	Unread  int `json:"unread"`
 	// HCL is all that is proposed, each once, to be merged into the policy's blocks.
 	HCL string `json:"hcl"`
 }
@@ -75,20 +78,21 @@ type Line struct {
 	Instead string `json:"instead,omitempty"`
 }
 
-// Call is a refused system call. What is what it asked for, where its arguments
-// tell.
+// Call is a refused system call or operation. What is what it asked for, where that
+// is told.
 type Call struct {
 	Name    string `json:"name"`
 	What    string `json:"what,omitempty"`
 	Program string `json:"program"`
 	Errno   string `json:"errno"`
 	Count   int    `json:"count"`
+	Add     []Line `json:"add,omitempty"` // to the policy's system block
 }
 
 // NewReport is what For found, for people. Place says where a statement stands,
 // false when that is not known.
-func NewReport(s Setting, list []Finding, place func(ir.Origin) (file string, line int, ok bool)) *Report {
-	r := &Report{Schema: Schema, Policy: s.Policy.Name, Denied: []Denied{}, Tighter: []Tried{}, Calls: []Call{}}
+func NewReport(s Setting, target ir.Target, list []Finding, place func(ir.Origin) (file string, line int, ok bool)) *Report {
+	r := &Report{Schema: Schema, Policy: s.Policy.Name, Target: target, Denied: []Denied{}, Tighter: []Tried{}, Calls: []Call{}}
 	for _, f := range list {
 		if f.Machine.Missing {
 			r.Missing += f.Count
@@ -144,11 +148,11 @@ func (r *Report) Text(w io.Writer, lead string) {
 	say := func(format string, args ...any) { fmt.Fprintf(w, lead+format+"\n", args...) }
 	switch len(r.Denied) {
 	case 0:
-		say("trace: policy %s denied nothing that this machine has", r.Policy)
+		say("policy %s denied nothing that this machine has", r.Policy)
 	case 1:
-		say("trace: policy %s denied one access", r.Policy)
+		say("policy %s denied one access", r.Policy)
 	default:
-		say("trace: policy %s denied %d accesses", r.Policy, len(r.Denied))
+		say("policy %s denied %d accesses", r.Policy, len(r.Denied))
 	}
 	for _, d := range r.Denied {
 		fmt.Fprintf(w, "  %s\n    %s\n", d.Tried, d.because())
@@ -160,16 +164,23 @@ func (r *Report) Text(w io.Writer, lead string) {
 		}
 	}
 	if len(r.Tighter) > 0 {
-		say("trace: the policy allows these, and on Linux they are refused all the same:")
+		say("the policy allows these, and the target refuses them all the same:")
 	}
 	for _, t := range r.Tighter {
 		fmt.Fprintf(w, "  %s\n", t)
 	}
-	if len(r.Calls) > 0 {
-		say("trace: system calls that every sandbox refuses, or this policy's does:")
+	switch {
+	case len(r.Calls) == 0:
+	case r.Target == ir.Seatbelt:
+		say("operations that no request word is about:")
+	default:
+		say("system calls that every sandbox refuses, or this policy's does:")
 	}
 	for _, c := range r.Calls {
 		fmt.Fprintf(w, "  %s\n", c)
+		for _, l := range c.Add {
+			fmt.Fprintf(w, "    %s\n", l)
+		}
 	}
 	for _, n := range []struct {
 		count int
@@ -178,13 +189,14 @@ func (r *Report) Text(w io.Writer, lead string) {
 		{r.Missing, "%d more failed for what this machine does not have either"},
 		{r.Unnamed, "%d more were about names that no policy can state"},
 		{r.Untold, "%d more were too many to tell apart"},
+		{r.Unread, "lines about refusals whose form is not known: %d"},
 	} {
 		if n.count > 0 {
-			say("trace: "+n.what, n.count)
+			say(n.what, n.count)
 		}
 	}
 	if r.HCL != "" {
-		say("trace: to allow what is proposed and nothing else, merge this into policy %s:", r.Policy)
+		say("to allow what is proposed and nothing else, merge this into policy %s:", r.Policy)
 		for line := range strings.Lines(r.HCL) {
 			fmt.Fprint(w, "  "+line)
 		}
