@@ -1,9 +1,11 @@
 package compiler
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/testdata/cases"
 )
 
@@ -73,6 +75,32 @@ policy "other" {
 		}
 		if strings.Join(got, "; ") != want[r.Policy.Name] {
 			t.Errorf("%s means %s\nwant %s", r.Policy.Name, strings.Join(got, "; "), want[r.Policy.Name])
+		}
+	}
+}
+
+// TestAmount: what ir writes of a limit is what a policy may say, and means the
+// same.
+func TestAmount(t *testing.T) {
+	for name, m := range measures {
+		for _, n := range []int64{m.least, m.least + 1, 90, 1000, 5000, 61_001, 3_723_004, 4096, 10_000_000, 64 << 20, 3<<30 + 1, m.most} {
+			text := ir.Limit{Name: name, Value: n}.Amount()
+			got, ok := m.amount(text)
+			if m.units == nil {
+				got, ok = n, text == strconv.FormatInt(n, 10)
+			}
+			if n >= 1 && (!ok || got != n) {
+				t.Errorf("%s of %d is written %q, which means %d", name, n, text, got)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name ir.LimitName
+		n    int64
+		want string
+	}{{ir.Memory, 64 << 20, "64MiB"}, {ir.Timeout, 90_000, "1m30s"}, {ir.CPUTime, 7, "7s"}, {ir.Processes, 64, "64"}, {ir.TmpSize, 1500, "1500B"}, {ir.FileSize, 10_000_000, "10MB"}} {
+		if got := (ir.Limit{Name: tt.name, Value: tt.n}).Amount(); got != tt.want {
+			t.Errorf("%s of %d is written %q, want %q", tt.name, tt.n, got, tt.want)
 		}
 	}
 }

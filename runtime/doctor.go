@@ -44,6 +44,7 @@ const (
 	seccompFilter  = "seccomp"
 	theLandlock    = "landlock"
 	theHome        = "home"
+	theLimits      = "limits"
 	theSandbox     = "sandbox"
 )
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/runtime/cgroup"
 	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/verify/release"
 )
@@ -29,6 +30,7 @@ var checks = []struct {
 	{seccompFilter, (*examination).seccomp, "the list of dangerous calls is a filter"},
 	{theLandlock, (*examination).landlock, "what may start is kept by Landlock"},
 	{theHome, (*examination).home, "the slot home is what the user database says"},
+	{theLimits, (*examination).limits, "what keeps limits on all processes of a run together"},
 	{theSandbox, (*examination).sandbox, "all of it together, with the options of a run"},
 }
 
@@ -195,6 +197,29 @@ func (x *examination) home() (State, string, string) {
 		return Limited, refusal.Message + "; policies that name ${home} are refused", refusal.Help
 	}
 	return OK, home.String(), ""
+}
+
+// limits says what would keep a run's memory and processes, by the code that a run
+// finds that out with.
+func (x *examination) limits() (State, string, string) {
+	b := bounds{memory: 1 << 30, processes: 1 << 10}
+	b.choose()
+	defer b.close()
+	var parts []string
+	state := OK
+	for _, name := range []ir.LimitName{ir.Memory, ir.Processes} {
+		scope, by := b.keeps(name)
+		parts = append(parts, fmt.Sprintf("%s: %s, by the %s", name, scope, by))
+		if scope != ir.TreeScope {
+			state = Limited
+		}
+	}
+	found := strings.Join(parts, "; ")
+	var lacking *cgroup.LackingError
+	if state == OK || !errors.As(b.lacking, &lacking) {
+		return state, found, ""
+	}
+	return state, fmt.Sprintf("%s; policies that ask for the kernel (scope = %q) are refused: %s", found, ir.TreeScope, lacking.Why), lacking.Help
 }
 
 func (x *examination) sandbox() (State, string, string) {

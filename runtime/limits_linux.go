@@ -32,8 +32,7 @@ func (r *execution) limit() *Refusal {
 	plan, b := r.linux.Plan, &r.bounds
 	b.memory, _ = plan.Limit(ir.Memory)
 	b.processes, _ = plan.Limit(ir.Processes)
-	b.makeGroup()
-	b.ranked = b.processes > 0 && b.grouped.Processes == 0 && countsBySandbox()
+	b.choose()
 	for _, l := range plan.Limits {
 		scope, by := b.keeps(l.Name)
 		r.evidence.Limits = append(r.evidence.Limits, LimitEvidence{Name: string(l.Name), Value: l.Value, Scope: string(scope), By: by})
@@ -42,6 +41,12 @@ func (r *execution) limit() *Refusal {
 		}
 	}
 	return nil
+}
+
+// choose finds what keeps the limits.
+func (b *bounds) choose() {
+	b.makeGroup()
+	b.ranked = b.processes > 0 && b.grouped.Processes == 0 && countsBySandbox()
 }
 
 // makeGroup makes the group that keeps most of what it could.

@@ -115,6 +115,26 @@ func TestLiveCrowd(t *testing.T) {
 	}
 }
 
+// TestLiveBomb: processes that start processes. The control ends by itself, at 127
+// of them; nothing of the others is left.
+func TestLiveBomb(t *testing.T) {
+	needSandbox(t)
+	const bomb = `f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; fi; sleep $2; }; f 6 $1`
+	if out, err := exec.Command("/usr/bin/dash", "-c", bomb, "bomb", "0").CombinedOutput(); err != nil {
+		t.Fatalf("the control: %v\n%s", err, out)
+	}
+	r := start(t, t.Context(), development(t, limited(t, "processes = 40")), runtime.Job{
+		Argv: []string{"/usr/bin/dash", "-c", bomb, "bomb", "7"}, Development: true, Workspace: runtime.Workspace{Fresh: true},
+	})
+	l := r.of(ir.Processes)
+	if l.Scope == string(ir.WatchedScope) && r.Evidence.EndedBy != "processes" || l.Scope == string(ir.TreeScope) && !strings.Contains(r.stderr, "fork") {
+		t.Errorf("127 processes of 40: %s", r)
+	}
+	if left := append(marked(t, "bomb"), children(t)...); len(left) > 0 || !r.Evidence.Cleanup.TreeDead {
+		t.Errorf("left: %q; %s", left, r)
+	}
+}
+
 // TestLiveProcessCount: in the scope of the tree the limit is exact, whatever else
 // the caller runs, and one process needs no second.
 func TestLiveProcessCount(t *testing.T) {
