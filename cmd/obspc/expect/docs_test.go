@@ -25,7 +25,7 @@ func TestLanguagePage(t *testing.T) {
 	for i, part := range strings.Split(string(page), "```") {
 		body, ok := strings.CutPrefix(part, "hcl\n")
 		switch name := fmt.Sprintf("block %d", i/2+1); {
-		case !ok || i%2 == 0:
+		case !ok || i%2 == 0 || strings.HasPrefix(body, "verify "):
 		case strings.HasPrefix(body, "test "):
 			tests[name] = []byte(body)
 		default:
