@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/runtime/registry"
 	"github.com/obspc/obspc/targets/bwrap"
 )
 
@@ -43,8 +44,8 @@ func uses(p *ir.Policy) map[ir.Root]bool {
 }
 
 // bind gives the slots that the policy uses their paths, and checks them. A
-// fresh workspace is made here; made is then its path.
-func bind(p *ir.Policy, kind ir.WorkspaceKind, dir string) (b ir.Binding, made ir.Path, refusal *Refusal) {
+// fresh workspace is made here and noted; made is then its path.
+func bind(p *ir.Policy, kind ir.WorkspaceKind, dir string, note func(registry.Node) error) (b ir.Binding, made ir.Path, refusal *Refusal) {
 	used := uses(p)
 	if used[ir.Home] {
 		home, refusal := homeOf(os.Getuid())
@@ -60,7 +61,7 @@ func bind(p *ir.Policy, kind ir.WorkspaceKind, dir string) (b ir.Binding, made i
 		b = b.With(ir.Tmp, tmpInside)
 	}
 	if used[ir.Workspace] {
-		at, refusal := workspace(kind, dir)
+		at, refusal := workspace(kind, dir, note)
 		if refusal != nil {
 			return b, made, refusal
 		}
@@ -73,9 +74,9 @@ func bind(p *ir.Policy, kind ir.WorkspaceKind, dir string) (b ir.Binding, made i
 }
 
 // workspace is the workspace's path.
-func workspace(kind ir.WorkspaceKind, dir string) (ir.Path, *Refusal) {
+func workspace(kind ir.WorkspaceKind, dir string, note func(registry.Node) error) (ir.Path, *Refusal) {
 	if kind == ir.FreshWorkspace {
-		at, err := freshWorkspace()
+		at, err := freshWorkspace(note)
 		if err != nil {
 			return ir.Path{}, refuse(Machine, "", "%v", err)
 		}

@@ -173,6 +173,7 @@ type CleanupEvidence struct {
 	Placeholders     []string `json:"placeholders,omitempty"` // made
 	Left             []string `json:"left,omitempty"`         // made, and still there: not ours any more, or see Faults
 	Astray           []string `json:"astray,omitempty"`       // mount points made in what a replaced path led to, and removed
+	Earlier          []string `json:"earlier,omitempty"`      // runs that were cut off, and what was removed for them
 	Faults           []string `json:"faults,omitempty"`
 }
 

@@ -1,7 +1,10 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +22,9 @@ func Hurry(grace, reap time.Duration) (undo func()) {
 	graceTime, reapTime = grace, reap
 	return func() { graceTime, reapTime = before[0], before[1] }
 }
+
+// UseRegistry registers the live runs of this process in a place of its own.
+func UseRegistry(path string) { registryPlace = func(int) string { return path } }
 
 // WithoutInotify lets protected names be watched by the timer alone.
 func WithoutInotify() (undo func()) {
@@ -46,16 +52,40 @@ func RemoveTree(path string, stop func() bool) error {
 func Prepared(v *verify.Verified, job Job) (stream, seccomp []byte, err error) {
 	r := &execution{job: job, verified: v, evidence: NewEvidence(job.Development), outcome: &Outcome{}}
 	defer r.cleanUp(func() bool { return false })
-	for _, step := range steps {
-		if refusal := step.do(r); refusal != nil {
-			return nil, nil, refusal
-		}
+	if refusal := r.through(context.Background(), steps); refusal != nil {
+		return nil, nil, refusal
 	}
 	return r.launch.stream, r.launch.seccomp, nil
 }
 
 // ExamineSandboxExec is examineSandboxExec.
 var ExamineSandboxExec = examineSandboxExec
+
+// InRehearsal hands on what bwrap would be started with for a policy, and the policy
+// with its slots replaced, while everything that a run makes on the host is there.
+// Limits, which the machine may not be able to keep, are left out.
+func InRehearsal(v *verify.Verified, policy string, w Workspace, do func(stream, seccomp []byte, bound *ir.Policy)) error {
+	job := Job{Policy: policy, Development: true, Workspace: w}
+	r := &rehearsal{execution: &execution{job: job, verified: v, evidence: NewEvidence(true), outcome: &Outcome{}}}
+	defer r.cleanUp(func() bool { return false })
+	steps := slices.DeleteFunc(r.steps(), func(s step) bool { return s.name == "limit" })
+	if refusal := r.through(context.Background(), steps); refusal != nil {
+		return refusal
+	}
+	do(r.launch.stream, r.launch.seccomp, r.bound)
+	return nil
+}
+
+// Mounts reads a mount table: which mounts can be met, and whether each is
+// read-only.
+func Mounts(text string) (map[string]bool, error) {
+	all, err := parseMountinfo(text)
+	out := map[string]bool{}
+	for at, m := range reachable(all) {
+		out[at] = m.readOnly()
+	}
+	return out, err
+}
 
 // Descriptors that a prepared stream refers to.
 const (
@@ -104,4 +134,22 @@ func Told(n, length int) (told, untold int) {
 		t.failed(trace.Attempt{Kind: ir.ReadRequest, Path: name, Errno: uint16(unix.ENOENT)})
 	}
 	return len(t.denied), t.untold
+}
+
+// Registry is where the live runs of this process are registered.
+func Registry() string { return registryPlace(os.Geteuid()) }
+
+// KilledAfter kills this process when a run has done that step.
+func KilledAfter(name string) {
+	for i := range steps {
+		if do := steps[i].do; steps[i].name == name {
+			steps[i].do = func(r *execution) *Refusal {
+				if refusal := do(r); refusal != nil {
+					return refusal
+				}
+				unix.Kill(os.Getpid(), unix.SIGKILL)
+				select {}
+			}
+		}
+	}
 }

@@ -204,7 +204,10 @@ func init() {
 func mountsOutside() int {
 	root := os.Getenv("OBSPC_TEST_ROOT")
 	shared := filepath.Join(root, "shared")
-	err := unix.Mount("none", shared, "tmpfs", 0, "")
+	err := privateMounts()
+	if err == nil {
+		err = unix.Mount("none", shared, "tmpfs", 0, "")
+	}
 	if err == nil {
 		err = unix.Mount("", shared, "", unix.MS_SHARED, "")
 	}
@@ -250,13 +253,7 @@ func TestMountOutside(t *testing.T) {
 	for _, at := range []string{root, filepath.Join(root, "work")} {
 		must(t, os.Chown(at, nobody, nobody))
 	}
-	cmd := exec.Command(standInAt(t, "mounts-outside", 0o755), "--args")
-	cmd.Env = []string{"OBSPC_TEST_ROOT=" + root, "OBSPC_TEST_PROBE=" + probePath}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	text, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(text), "--- PASS: TestMountPropagates") {
-		t.Errorf("%v\n%s", err, text)
-	}
+	inNamespace(t, "mounts-outside", "TestMountPropagates", 1, "OBSPC_TEST_ROOT="+root)
 }
 
 // TestMountPropagates is the run of TestMountOutside.

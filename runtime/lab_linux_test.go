@@ -45,6 +45,7 @@ func inLab(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	probePath = filepath.Join(dir, "probe")
+	runtime.UseRegistry(filepath.Join(dir, "registry"))
 	text, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
 		err = errors.Join(os.WriteFile(probePath, text, 0o755), os.Chmod(dir, 0o755))

@@ -28,7 +28,11 @@ func TestLiveUnprivileged(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(probePath, "-test.run=^TestLive", "-test.v", "-test.timeout=300s")
+	left := time.Hour
+	if deadline, ok := t.Deadline(); ok {
+		left = time.Until(deadline) - 5*time.Second
+	}
+	cmd := exec.Command(probePath, "-test.run=^TestLive", "-test.v", "-test.timeout="+left.String())
 	cmd.Dir, cmd.Env = "/", []string{"TMPDIR=" + dir, "PATH=/usr/bin:/bin"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	text, err := cmd.CombinedOutput()

@@ -169,11 +169,12 @@ var attempts = map[string]func([]string) error{
 		}
 		return err
 	},
-	"sleep":  func(a []string) error { d, err := time.ParseDuration(a[0]); time.Sleep(d); return err },
-	"beside": beside,
-	"forks":  forks,
-	"deep":   deep,
-	"bushy":  bushyProbe,
+	"sleep":         func(a []string) error { d, err := time.ParseDuration(a[0]); time.Sleep(d); return err },
+	"beside":        beside,
+	"forks":         forks,
+	"deep":          deep,
+	"shut-and-stay": shutAndStay,
+	"bushy":         bushyProbe,
 }
 
 func touch(path string, flags int) error {

@@ -46,6 +46,11 @@ type launch struct {
 	group    *cgroup.Group // nil: the sandbox stays in this process's own cgroup
 }
 
+// bwrapArgv is how bwrap is called in every run: what it does stands in the option
+// stream.
+var bwrapArgv = []string{"bwrap", "--args", strconv.Itoa(argsFD), "--",
+	"/proc/self/fd/" + strconv.Itoa(selfFD), firstWord, strconv.Itoa(socketFD)}
+
 // start starts bwrap. The calling thread has to outlive it, and serves nothing
 // else any more.
 func (l *launch) start() (*sandbox, error) {
@@ -62,14 +67,12 @@ func (l *launch) start() (*sandbox, error) {
 		s.close()
 		return nil, fmt.Errorf("close_range (Linux 5.11 and later have it): %w", err)
 	}
-	argv := []string{"bwrap", "--args", strconv.Itoa(argsFD), "--",
-		"/proc/self/fd/" + strconv.Itoa(selfFD), firstWord, strconv.Itoa(socketFD)}
 	// Its own process group: an interrupt from the terminal is ours to handle.
 	attributes := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if l.group != nil {
 		attributes.UseCgroupFD, attributes.CgroupFD = true, l.group.FD()
 	}
-	s.pid, err = syscall.ForkExec(l.tool, argv, &syscall.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: attributes})
+	s.pid, err = syscall.ForkExec(l.tool, bwrapArgv, &syscall.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: attributes})
 	if err != nil {
 		s.close()
 		return nil, fmt.Errorf("start %s: %w", l.tool, err)

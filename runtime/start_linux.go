@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/runtime/registry"
 	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/targets/bwrap"
 	"github.com/obspc/obspc/verify"
@@ -70,7 +71,13 @@ type execution struct {
 	fresh   ir.Path    // the workspace that was made; "/" when none was
 	survey  *survey
 	made    placeholders
-	table   *bwrap.Table
+
+	registry *registry.Registry
+	live     *registry.Run // this run's entry
+	trusts   []ir.Path     // what obspc trusts, and the links that lead there
+	cut      func() bool   // whether the caller has broken off
+
+	table *bwrap.Table
 	// compared are the paths that the first process looks at, covered those that
 	// something is mounted over.
 	compared, covered []ir.Path
@@ -91,12 +98,14 @@ type step struct {
 var steps = []step{
 	{"choose", (*execution).choose, "the policy and its Linux artifacts, from verified bytes"},
 	{"tool", (*execution).findTool, "a bubblewrap that only root can change"},
+	{"enrol", (*execution).enrol, "what dead runs have left is taken away, and this one can be found"},
 	{"bind", (*execution).bind, "slots get paths that the policy admits"},
 	{"protect", (*execution).protect, "what obspc trusts stays out of the command's reach"},
 	{"look", (*execution).look, "what stands at every path the policy names"},
 	{"command", (*execution).chooseCommand, "arguments that fit their forms, and a file to start"},
 	{"limit", (*execution).limit, "each limit has a scope that satisfies the policy"},
 	{"workspace", (*execution).checkWorkspace, "the workspace is not past its limit already"},
+	{"register", (*execution).register, "no live run is in another's way"},
 	{"hold", (*execution).hold, "missing protected names stay missing"},
 	{"materialise", (*execution).materialise, "the options, read back and compared"},
 }
@@ -110,6 +119,7 @@ func (r *execution) do(ctx context.Context) *Refusal {
 
 // through goes through the steps, until one refuses.
 func (r *execution) through(ctx context.Context, steps []step) *Refusal {
+	r.cut = func() bool { return ctx.Err() != nil }
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
 			return cancelled(ctx)
@@ -167,7 +177,7 @@ func (r *execution) bind() *Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	r.binding, r.fresh, refusal = bind(r.policy, kind, r.job.Workspace.Dir)
+	r.binding, r.fresh, refusal = bind(r.policy, kind, r.job.Workspace.Dir, r.live.NoteFresh)
 	r.evidence.bound(r.binding, kind)
 	if refusal != nil {
 		return refusal
@@ -206,7 +216,17 @@ func (r *execution) protect() *Refusal {
 	if refusal := ownPrograms(r.bound, r.tool.path); refusal != nil {
 		return refusal
 	}
-	carve, found, refusal := trusted(r.bound, r.job.Trusted)
+	if at, err := ir.NewPath(ir.Host, r.registry.Path()); err != nil || writesHost(ir.NewDecider(r.bound), at) {
+		return registryInWrite(r.registry.Path())
+	}
+	list, refusal := findTrusts(r.job.Trusted)
+	if refusal != nil {
+		return refusal
+	}
+	for _, t := range list {
+		r.trusts = append(r.trusts, t.names...)
+	}
+	carve, found, refusal := trusted(r.bound, list)
 	if refusal != nil || !found {
 		return refusal
 	}
@@ -242,13 +262,25 @@ func (r *execution) hold() *Refusal {
 	if err != nil {
 		return notKept(err)
 	}
-	for _, w := range wanted {
+	noted := make([]registry.Placeholder, len(wanted))
+	for i, w := range wanted {
+		noted[i] = registry.Placeholder{Node: registry.Node{Path: w.Path}, Directory: w.Directory}
+	}
+	if err := r.live.NotePlaceholders(noted); err != nil {
+		return noRegistry(r.registry.Path(), err)
+	}
+	for i, w := range wanted {
 		if err := r.made.add(w.Path, w.Directory); err != nil {
 			return refuse(Machine, "", "a missing protected name cannot be kept missing: %v", err)
 		}
 		r.survey.facts[w.Path] = w.Fact()
-		r.survey.nodes[w.Path] = r.made.last()
+		n := r.made.last()
+		r.survey.nodes[w.Path] = n
+		noted[i].Dev, noted[i].Ino = n.stat.Dev, n.stat.Ino
 		r.evidence.Cleanup.Placeholders = append(r.evidence.Cleanup.Placeholders, w.Path.String())
+	}
+	if err := r.live.NotePlaceholders(noted); err != nil {
+		return noRegistry(r.registry.Path(), err)
 	}
 	return nil
 }
@@ -275,6 +307,7 @@ func patience(ctx context.Context) (stop func() bool) {
 // cleanUp takes away what the run made on the host. What it leaves, evidence
 // names.
 func (r *execution) cleanUp(stop func() bool) {
+	defer r.unregister()
 	c := &r.evidence.Cleanup
 	if err := r.bounds.close(); err != nil {
 		c.Faults = append(c.Faults, err.Error())

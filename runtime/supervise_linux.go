@@ -43,13 +43,19 @@ func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *s
 	if err := fixDevices(r.launch.devices); err != nil {
 		return devicesNotFixed(err)
 	}
-	launched := time.Now()
+	launched, at := time.Now(), bootTime()
 	s, err := r.launch.start()
 	if err != nil {
 		return refuse(Machine, "", "%v", err)
 	}
 	defer s.close()
 	r.evidence.Cleanup.TreeDead = false // from here on there is something to end
+	if err := r.live.NoteLaunch(s.pid, at); err != nil {
+		s.kill()
+		s.reap()
+		r.evidence.Cleanup.TreeDead = true
+		return noRegistry(r.registry.Path(), err)
+	}
 	if refusal := r.prepare(ctx, s, w, message); refusal != nil {
 		strays := r.findAstray(s)
 		s.kill()
@@ -73,6 +79,9 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 	case err == nil:
 		if refusal := r.checkDigest(ctx); refusal != nil {
 			return refusal
+		}
+		if err := r.noteInit(s); err != nil {
+			return noRegistry(r.registry.Path(), err)
 		}
 		if refusal := r.guardSandbox(s); refusal != nil {
 			return refusal

@@ -1,26 +1,41 @@
 package runtime
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/runtime/registry"
 )
 
 // freshParent is where fresh workspaces are made. A reboot empties it, should a
 // run be cut off before it cleans up.
 const freshParent = "/tmp"
 
-// freshWorkspace makes a new directory that only this user may enter.
-func freshWorkspace() (ir.Path, error) {
-	dir, err := os.MkdirTemp(freshParent, "obspc-workspace-")
+// freshPrefix begins the name of every fresh workspace.
+const freshPrefix = "obspc-workspace-"
+
+// freshWorkspace makes a new directory that only this user may enter. Its name is
+// noted before, and what it is known by after that.
+func freshWorkspace(note func(registry.Node) error) (ir.Path, error) {
+	at, err := ir.NewPath(ir.Host, freshParent+"/"+freshPrefix+rand.Text())
+	if err == nil {
+		err = note(registry.Node{Path: at})
+	}
+	if err == nil {
+		err = unix.Mkdir(at.String(), 0o700)
+	}
 	if err != nil {
 		return ir.Path{}, fmt.Errorf("make a workspace: %w", err)
 	}
-	return ir.NewPath(ir.Host, dir)
+	made, _ := nodeAt(at)
+	if err := note(made); err != nil {
+		return ir.Path{}, errors.Join(err, unix.Rmdir(at.String()))
+	}
+	return at, nil
 }
 
 // errInterrupted is a removal that was broken off. What is gone by then is gone.

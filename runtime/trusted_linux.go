@@ -11,10 +11,10 @@ import (
 )
 
 // trusted keeps what obspc trusts out of the command's reach (design 5.1). p is
-// bound, but for the slot config. It returns the directory that config is to be
-// bound to: the one directory strictly inside a write that holds all of it; false
-// when nothing of it lies inside a write.
-func trusted(p *ir.Policy, paths []string) (ir.Path, bool, *Refusal) {
+// bound, but for the slot config; list is what is trusted. It returns the directory
+// that config is to be bound to: the one directory strictly inside a write that
+// holds all of it; false when nothing of it lies inside a write.
+func trusted(p *ir.Policy, list []trust) (ir.Path, bool, *Refusal) {
 	writes := map[ir.Path]bool{}
 	for _, r := range p.Files {
 		if r.Level == ir.Write {
@@ -27,18 +27,14 @@ func trusted(p *ir.Policy, paths []string) (ir.Path, bool, *Refusal) {
 	decider := ir.NewDecider(p)
 	var carve ir.Path
 	found := false
-	for _, path := range paths {
-		dirs, refusal := trustedDirectories(path)
-		if refusal != nil {
-			return ir.Path{}, false, refusal
-		}
-		for _, dir := range dirs {
+	for _, t := range list {
+		for _, dir := range t.directories {
 			if !writesHost(decider, dir) {
 				continue
 			}
 			switch {
 			case writes[dir]:
-				return ir.Path{}, false, trustedIsWrite(path, dir)
+				return ir.Path{}, false, trustedIsWrite(t.path, dir)
 			case !found || dir.Covers(carve):
 				carve, found = dir, true
 			case !carve.Covers(dir):
@@ -57,38 +53,62 @@ func writesHost(d *ir.Decider, p ir.Path) bool {
 	return answer.Allow && ok && rule.Backing == ir.HostFile
 }
 
-// trustedDirectories are the real directories that decide what path leads to: the
-// one that it is or lies in, and each one with a link on the way, for whoever
-// replaces that link replaces what is trusted. None when it does not exist.
-func trustedDirectories(path string) ([]ir.Path, *Refusal) {
+// trust is something that obspc trusts on this machine.
+type trust struct {
+	path string // as the caller named it
+	// directories decide what the path leads to: the one that it is or lies in, and
+	// each one with a link on the way, for whoever replaces that link replaces what is
+	// trusted. None when it does not exist.
+	directories []ir.Path
+	// names are what it leads to and the links on the way.
+	names []ir.Path
+}
+
+// findTrusts looks at everything that is trusted.
+func findTrusts(paths []string) ([]trust, *Refusal) {
+	var out []trust
+	for _, path := range paths {
+		t, refusal := findTrust(path)
+		if refusal != nil {
+			return nil, refusal
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func findTrust(path string) (trust, *Refusal) {
+	t := trust{path: path}
 	if !filepath.IsAbs(path) {
 		here, err := unix.Getwd()
 		if err != nil {
-			return nil, refuse(Input, "", "the current directory has no path")
+			return t, refuse(Input, "", "the current directory has no path")
 		}
 		path = filepath.Join(here, path)
 	}
 	at, err := ir.NewPath(ir.Host, filepath.Clean(path))
 	if err != nil {
-		return nil, refuse(Input, "", "%v", err)
+		return t, refuse(Input, "", "%v", err)
 	}
 	n, err := lookup(at)
 	if err != nil {
-		return nil, refuse(Machine, "", "%v", err)
+		return t, refuse(Machine, "", "%v", err)
 	}
 	if !n.exists() {
-		return nil, nil
+		return t, nil
 	}
-	var dirs []ir.Path
 	for _, l := range n.links {
 		parent, _ := l.at.Parent()
-		dirs = append(dirs, parent)
+		t.directories = append(t.directories, parent)
+		t.names = append(t.names, l.at)
 	}
+	t.names = append(t.names, n.real)
+	holds := n.real
 	if kindOf(n.stat.Mode) != bwrap.Directory {
-		parent, _ := n.real.Parent()
-		return append(dirs, parent), nil
+		holds, _ = n.real.Parent()
 	}
-	return append(dirs, n.real), nil
+	t.directories = append(t.directories, holds)
+	return t, nil
 }
 
 // ownPrograms refuses a policy under which the command could replace what runs
