@@ -154,6 +154,9 @@ func shell(t *testing.T, flags ...string) {
 	s.sees(`Stopped +sleep 101\r\nready> `)
 	s.types("fg\r")
 	s.sees(`\nsleep 101\r\n`)
+	// The shell gives the terminal away before it lets the job go on: only then does
+	// Ctrl-C mean the sleeper.
+	waitFor(t, "the sleeper to go on", func() bool { return sleeping(asleep(t)) })
 	s.types("\x03") // Ctrl-C
 	s.sees("ready> ")
 	s.types("echo code $?\r")
@@ -188,6 +191,17 @@ func asleep(t *testing.T) []string {
 		}
 	}
 	return out
+}
+
+// sleeping reports whether the only one of the processes sleeps, neither stopped nor
+// held by a tracer (proc(5), stat: the letter behind the name).
+func sleeping(processes []string) bool {
+	if len(processes) != 1 {
+		return false
+	}
+	stat, err := os.ReadFile(filepath.Join(filepath.Dir(processes[0]), "stat"))
+	_, state, found := strings.Cut(string(stat), ") ")
+	return err == nil && found && strings.HasPrefix(state, "S")
 }
 
 // TestTerminalGivenBack: while obsrun is stopped, and after a signal ended it, the
