@@ -15,6 +15,7 @@ import (
 	"github.com/obspc/obspc/cmd/mac-proof/proof"
 	"github.com/obspc/obspc/cmd/obspc/live"
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/policies"
 )
 
 // The test's own binary is the program that attempts.
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// repository makes one with a single case and no probe of std/base but one.
+// repository makes one with a single case and no probe of a template but one.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -181,6 +182,11 @@ func TestSubjects(t *testing.T) {
 		}
 		for _, q := range s.requests {
 			words[q.Kind]++
+		}
+	}
+	for _, name := range policies.Names() {
+		if !names[strings.ReplaceAll(name, "/", "-")] {
+			t.Errorf("%s is not asked about", name)
 		}
 	}
 	if len(names) != len(list) || len(list) < 15 || !names["std-base"] || names["whole-system-read"] {

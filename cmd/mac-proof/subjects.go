@@ -37,7 +37,7 @@ type subject struct {
 // their probes and with those that their own rules give.
 func subjects(root string) ([]subject, error) {
 	var out []subject
-	add := func(file string, text []byte, probes string, about func(ir.Path) bool) error {
+	add := func(file string, text []byte, probes string, about func(ir.Rule, ir.Path) bool) error {
 		s, err := newSubject(file, text, filepath.Join(root, probes), about)
 		if err == nil && s.result.Policy.HasTarget(ir.Seatbelt) {
 			out = append(out, s)
@@ -52,24 +52,31 @@ func subjects(root string) ([]subject, error) {
 		name := filepath.Base(dir)
 		text, err := os.ReadFile(filepath.Join(dir, name+lang.Suffix))
 		if err == nil {
-			err = add(name+lang.Suffix, text, filepath.Join("testdata/corpus", name, "probes.txt"), onBench)
+			err = add(name+lang.Suffix, text, filepath.Join("testdata/corpus", name, "probes.txt"), func(_ ir.Rule, p ir.Path) bool { return onBench(p) })
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range policies.Names() {
+	templates, err := filepath.Glob(filepath.Join(root, "policies/std/*"))
+	if err != nil || len(templates) == 0 {
+		return nil, fmt.Errorf("%s holds no policies/std: run make mac-proof in a clone of the repository", root)
+	}
+	for _, dir := range templates {
+		name := "std/" + filepath.Base(dir)
 		policy := strings.ReplaceAll(name, "/", "-")
 		text := fmt.Appendf(nil, "policy %q {\n  version = 1\n  targets = [\"seatbelt\"]\n  extends = [%q]\n}\n", policy, name)
-		// Where programs may lie is dozens of rules alike; the probes ask about some.
-		if err := add(policy+lang.Suffix, text, filepath.Join("policies", name, "probes.txt"), inSlot); err != nil {
+		// What it extends is asked about there, and where programs may lie is dozens of
+		// rules alike, of which the probes ask about some.
+		own := func(r ir.Rule, p ir.Path) bool { return strings.HasPrefix(string(r.From()), name+"/") && inSlot(p) }
+		if err := add(policy+lang.Suffix, text, filepath.Join("policies", name, "probes.txt"), own); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func newSubject(file string, text []byte, probes string, about func(ir.Path) bool) (subject, error) {
+func newSubject(file string, text []byte, probes string, about func(ir.Rule, ir.Path) bool) (subject, error) {
 	config, diags := lang.Parse(lang.Sources{file: text}, lang.Options{})
 	results, more := compiler.Compile(config, compiler.Options{Library: library.Template, LibraryNames: policies.Names()})
 	if diags.Add(more...); diags.HasErrors() || len(results) != 1 {
@@ -131,7 +138,7 @@ func parse(text string) (ir.Request, error) {
 
 // rulesAsk are the requests that the rules give: every word about each path among
 // those asked about that they name, about what lies below it, and about moving either.
-func rulesAsk(p *ir.Policy, asked func(ir.Path) bool) []ir.Request {
+func rulesAsk(p *ir.Policy, asked func(ir.Rule, ir.Path) bool) []ir.Request {
 	var out []ir.Request
 	about := func(at ir.Path) {
 		parent, ok := at.Parent()
@@ -148,17 +155,17 @@ func rulesAsk(p *ir.Policy, asked func(ir.Path) bool) []ir.Request {
 				ir.Request{Kind: ir.LinkRequest, Path: at, To: other})
 		}
 	}
-	name := func(at ir.Path) {
-		if asked(at) {
+	name := func(r ir.Rule, at ir.Path) {
+		if asked(r, at) {
 			about(at)
 			about(at.Join("obspc-probe"))
 		}
 	}
-	for _, r := range p.Files {
-		name(r.Path)
+	for i := range p.Files {
+		name(&p.Files[i], p.Files[i].Path)
 	}
-	for _, r := range p.Execute {
-		name(r.Path)
+	for i := range p.Execute {
+		name(&p.Execute[i], p.Execute[i].Path)
 	}
 	return out
 }
