@@ -17,7 +17,7 @@ func Examine(ctx context.Context, _ string) *Examination {
 	r := notHere()
 	e.Findings = []Finding{{"system", Missing, r.Message, r.Help}}
 	if runtime.GOOS == "darwin" {
-		e.Findings = append(e.Findings, examineSandboxExec(ctx, sandboxExecPath, "/usr/bin/true"))
+		e.Findings = append(e.Findings, examineSandboxExec(ctx, "/usr/bin/sandbox-exec", "/usr/bin/true"))
 	}
 	e.Conclude()
 	return e

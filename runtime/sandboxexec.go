@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// sandboxExecPath is where macOS has sandbox-exec(1).
-const sandboxExecPath = "/usr/bin/sandbox-exec"
-
 // sandboxExecTime bounds one start of it.
 const sandboxExecTime = 10 * time.Second
 
