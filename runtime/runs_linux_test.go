@@ -100,6 +100,8 @@ func TestLiveRegistryInWrite(t *testing.T) {
 	dir := filepath.Dir(at)
 	v := development(t, policy(t, fmt.Sprintf("\n  filesystem {\n    write = [%q]\n  }", dir)))
 	refusedWith(t, probed(t, v, labDir(t), "stat", "."), runtime.Input, at, "live runs are registered")
+	v = development(t, policy(t, fmt.Sprintf("\n  filesystem {\n    write = [\"%s/lock\"]\n  }", at)))
+	refusedWith(t, probed(t, v, labDir(t), "stat", "."), runtime.Input, at, "live runs are registered")
 	must(t, os.MkdirAll(filepath.Join(dir, "beside"), 0o755))
 	v = development(t, policy(t, fmt.Sprintf("\n  filesystem {\n    write = [\"%s/beside\"]\n  }", dir)))
 	if r := probed(t, v, labDir(t), "create", filepath.Join(dir, "beside/file")); strings.TrimSpace(r.stdout) != "ok" {

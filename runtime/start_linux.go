@@ -216,8 +216,8 @@ func (r *execution) protect() *Refusal {
 	if refusal := ownPrograms(r.bound, r.tool.path); refusal != nil {
 		return refusal
 	}
-	if at, err := ir.NewPath(ir.Host, r.registry.Path()); err != nil || writesHost(ir.NewDecider(r.bound), at) {
-		return registryInWrite(r.registry.Path())
+	if refusal := r.registryHeld(); refusal != nil {
+		return refusal
 	}
 	list, refusal := findTrusts(r.job.Trusted)
 	if refusal != nil {

@@ -61,6 +61,10 @@ func Open(path string) (*Registry, error) {
 	if r.dir, err = openOrMake(parent, name); err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
+	// systemd-tmpfiles, which takes away what is old in /tmp, passes over a directory
+	// that is locked so (systemd.io, Using /tmp/ and /var/tmp/ Safely). Whoever has it
+	// locked already does the same for us.
+	unix.Flock(r.dir, unix.LOCK_SH|unix.LOCK_NB)
 	if err = r.own(); err == nil {
 		r.lock, err = openLock(r.dir)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -35,8 +36,8 @@ func (r *execution) enrol() *Refusal {
 	return nil
 }
 
-// register admits the run: it registers what the run may change and what it relies on, unless that is in
-// another live run's way. What died meanwhile is reconciled first.
+// register puts down what the run may change and what it relies on, unless that is
+// in another live run's way. What died meanwhile is reconciled first.
 func (r *execution) register() *Refusal {
 	claim := registry.NewClaim(r.bound.Without(r.survey.missing), r.trusts, r.survey.registered)
 	for {
@@ -163,8 +164,24 @@ func noRegistry(at string, err error) *Refusal {
 		help = "remove it, or ask its owner to: obsrun makes a directory of mode 0700 there"
 	case errors.Is(err, registry.ErrBusy):
 		help = "end it, or let it go on (a stopped job?)"
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EROFS):
+		help = "let this user make it: runs that do not see each other could not be kept apart"
 	}
 	return refuse(Machine, help, "live runs cannot be registered in %s: %v", at, err)
+}
+
+// registryHeld refuses a policy under which the command could write the registry.
+func (r *execution) registryHeld() *Refusal {
+	path := r.registry.Path()
+	at, err := ir.NewPath(ir.Host, path)
+	if err != nil {
+		return noRegistry(path, err)
+	}
+	below := func(f ir.FileRule) bool { return f.Level == ir.Write && f.Backing == ir.HostFile && at.Covers(f.Path) }
+	if writesHost(ir.NewDecider(r.bound), at) || slices.ContainsFunc(r.bound.Files, below) {
+		return registryInWrite(path)
+	}
+	return nil
 }
 
 func registryInWrite(at string) *Refusal {
