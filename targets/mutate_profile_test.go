@@ -70,6 +70,15 @@ func profileEdits(line string) edits {
 		swap(mutator, pair[0], pair[1])
 		swap(mutator, pair[1], pair[0])
 	}
+	for _, pair := range [][2]string{{`(with message "obspc `, `(with message "obspc x`}, {` (with message "`, ` (with report "`}, {`[0]")`, `[1]")`}} {
+		swap("a tag", pair[0], pair[1])
+	}
+	if before, tag, ok := strings.Cut(rule, " (with message "); ok {
+		_, after, _ := strings.Cut(tag, `")`)
+		e.add("a tag", before+after+comment, before+` (with message "obspc")`+after+comment)
+	} else {
+		e.add("a tag", strings.TrimSuffix(rule, ")")+` (with message "obspc p"))`+comment)
+	}
 	e.operations(rule, comment)
 	e.texts(rule, comment)
 	e.filters(rule, comment)

@@ -12,6 +12,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/seatbelt/operations"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -79,7 +80,8 @@ func compileRelease(c *cli.Context) error {
 	}
 	if !asJSON {
 		if slices.ContainsFunc(conf.results, func(r compiler.Result) bool { return r.Policy.HasTarget(ir.Seatbelt) }) {
-			fmt.Fprintln(c.App.ErrWriter, "obspc: "+unprovenProfile)
+			fmt.Fprintf(c.App.ErrWriter, "obspc: %s; the operations of macOS %s to %s are known, those that later releases add are not\n",
+				unprovenProfile, operations.Supported()[0], operations.Newest)
 		}
 		sums := files[slices.IndexFunc(files, func(f release.File) bool { return f.Name == release.SumsName })]
 		fmt.Fprintf(c.App.Writer, "%s: %d files, SHA256SUMS %s\n", out, len(files), release.Sum(sums.Data))

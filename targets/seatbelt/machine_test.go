@@ -20,6 +20,9 @@ type filter func(event) bool
 // opName is an operation as a value of the language.
 type opName string
 
+// modifier is (with message "…"), which decides nothing.
+type modifier struct{}
+
 // tail is what an operation does when no filtered rule matches.
 type tail struct {
 	decided, allow bool
@@ -88,7 +91,13 @@ func (m *machine) bind(s *scope) {
 	for name, f := range filterMakers {
 		s.names[symbol(name)] = procedure(f)
 	}
-	for _, word := range []string{"self", "same-sandbox", "AF_UNIX", "ip"} {
+	s.names["with"] = procedure(func(a []any) any {
+		if len(a) != 2 || a[0] != "message" || text(a[1]) == "" {
+			raise("malformed modifier")
+		}
+		return modifier{}
+	})
+	for _, word := range []string{"self", "same-sandbox", "AF_UNIX", "ip", "message"} {
 		s.names[symbol(word)] = word
 	}
 }
@@ -96,14 +105,20 @@ func (m *machine) bind(s *scope) {
 func (m *machine) decide(allow bool, args []any) {
 	var ops []string
 	var filters []filter
+	modified := false
 	for _, a := range args {
 		switch a := a.(type) {
 		case opName:
 			ops = append(ops, string(a))
 		case filter:
 			filters = append(filters, a)
+		case modifier:
+			if modified {
+				raise("message modifier can only appear once per rule")
+			}
+			modified = true
 		default:
-			raise("%v is neither operation nor filter", a)
+			raise("%v is neither operation, filter nor modifier", a)
 		}
 	}
 	if len(ops) == 0 {

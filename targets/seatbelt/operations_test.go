@@ -100,7 +100,7 @@ func TestWidest(t *testing.T) {
 			t.Errorf("the widest profile holds %q", banned)
 		}
 	}
-	if !strings.Contains(string(profile), "\n(version 1)\n(deny default)\n") {
+	if !strings.Contains(string(profile), "\n(version 1)\n(deny default (with message \"obspc p\"))\n") {
 		t.Errorf("the widest profile does not deny by default")
 	}
 	for _, m := range machines(t, p, bound) {
@@ -152,8 +152,8 @@ func TestRulesNameLeaves(t *testing.T) {
 
 // decision is a rule as it stands in the text.
 type decision struct {
-	allow, filtered    bool
-	operations, guards []string
+	allow, filtered, tagged bool
+	operations, guards      []string
 }
 
 // decisions reads the rules of a profile.
@@ -178,15 +178,34 @@ func decisions(t *testing.T, profile []byte) []decision {
 		}
 		d.allow = items[0] == symbol("allow")
 		for _, item := range items[1:] {
-			if op, ok := item.(symbol); ok {
-				d.operations = append(d.operations, string(op))
-			} else {
+			switch list, _ := item.([]any); {
+			case list == nil:
+				d.operations = append(d.operations, string(item.(symbol)))
+			case list[0] == symbol("with"):
+				d.tagged = true
+			default:
 				d.filtered = true
 			}
 		}
 		out = append(out, d)
 	}
 	return out
+}
+
+// TestDenialsAreTagged: macOS records whose policy refused something, whatever rule
+// of it did; what is allowed is not recorded.
+func TestDenialsAreTagged(t *testing.T) {
+	for name, p := range goldens() {
+		profile, err := Compile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range decisions(t, profile) {
+			if d.tagged == d.allow {
+				t.Errorf("%s: a rule about %q (allow: %v) has a tag: %v", name, d.operations, d.allow, d.tagged)
+			}
+		}
+	}
 }
 
 // TestUnfilteredFirst: no unfiltered rule stands where a reader could take it to

@@ -32,6 +32,7 @@ func (e *TooLargeError) Error() string {
 
 // printer writes rules, one a line. The first error stops it and is kept.
 type printer struct {
+	policy    string // its name
 	buf       strings.Builder
 	rules     int
 	slots     map[ir.Root]bool // whose caseless spelling is used
@@ -98,12 +99,26 @@ func (w *printer) line(r rule, condition string, operations []string, guards ...
 	for _, f := range r.Filters {
 		w.buf.WriteString(" " + f)
 	}
+	if !r.Allow {
+		w.buf.WriteString(" " + w.tag(r.Origin))
+	}
 	w.buf.WriteString(")" + strings.Repeat(")", len(guards)))
 	if r.Origin != "" {
 		w.fail(checkOrigin(string(r.Origin)))
 		w.buf.WriteString(" ; " + string(r.Origin))
 	}
 	w.buf.WriteString("\n")
+}
+
+// tag is what macOS adds to its record of a violation that the rule decided: whose
+// policy it is, and which statement ("" for what every profile denies). The modifier
+// is there since 10.13, on every operation and default, and decides nothing.
+func (w *printer) tag(o ir.Origin) string {
+	text := "obspc " + w.policy
+	if o != "" {
+		text += " " + string(o)
+	}
+	return "(with message " + w.quoted(text) + ")"
 }
 
 // filters match the area as the rule spells it. A subtree is named twice: whether

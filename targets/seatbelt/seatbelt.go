@@ -33,7 +33,7 @@ func Compile(p *ir.Policy) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seatbelt: %w", err)
 	}
-	w := &printer{slots: map[ir.Root]bool{}}
+	w := &printer{policy: p.Name, slots: map[ir.Root]bool{}}
 	w.closeLibrary(len(p.System.Services) > 0)
 	w.files(v)
 	w.seen(v)
@@ -41,7 +41,7 @@ func Compile(p *ir.Policy) ([]byte, error) {
 	w.execute(v)
 	w.sockets(v)
 	w.system(v)
-	profile, err := w.finish("; policy " + p.Name + "\n(version 1)\n(deny default)\n")
+	profile, err := w.finish("; policy " + p.Name + "\n(version 1)\n(deny default " + w.tag("") + ")\n")
 	if err != nil {
 		return nil, fmt.Errorf("seatbelt: %w", err)
 	}

@@ -18,10 +18,12 @@ import (
 
 // Profile is a profile of the fragment. Under (version 1) and (deny default), which
 // every one begins with, it is its rules in their order. Starts is what the name
-// obspc-execute stands for, areas of which one must match; nil without it.
+// obspc-execute stands for, areas of which one must match; nil without it. Tag is
+// the message of (deny default).
 //
 // It is safe for concurrent use, and must not be copied.
 type Profile struct {
+	Tag    string
 	Starts []Filter
 	Rules  []*Rule
 
@@ -31,12 +33,14 @@ type Profile struct {
 
 // Rule decides about some operations. Without filters it is what remains when no
 // filtered rule of the operation matches; with some, it matches what any of them
-// does. IfConfig: it stands only where the parameter CONFIG is given.
+// does. IfConfig: it stands only where the parameter CONFIG is given. Tag is what is
+// added to the record of what it denies; it decides nothing.
 type Rule struct {
 	Allow      bool
 	Operations []string
 	Filters    []Filter
 	IfConfig   bool
+	Tag        string
 	Line       int // from 1
 }
 

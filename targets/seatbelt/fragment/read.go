@@ -10,10 +10,11 @@ import (
 
 // Read reads a profile:
 //
-//	profile    = (version 1) (deny default) {definition} [starts] {rule}
+//	profile    = (version 1) (deny default [tag]) {definition} [starts] {rule}
 //	starts     = (define obspc-execute area) | (define obspc-execute (require-any {area}))
 //	rule       = decision | (when (param "CONFIG") decision) | (when (defined? 'OPERATION) decision)
-//	decision   = (allow OPERATION… {filter}) | (deny OPERATION… {filter})
+//	decision   = (allow OPERATION… {filter}) | (deny OPERATION… {filter} [tag])
+//	tag        = (with message "…")
 //	filter     = area | area twin | above | (require-all area obspc-execute) | (WORD name)
 //	area       = (literal path) | (literal path) (subpath path)
 //	path       = text | (param "SLOT") | (string-append (param "SLOT") text)
@@ -41,13 +42,14 @@ func Read(profile []byte) (*Profile, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	return &Profile{Starts: r.starts, Rules: r.rules}, nil
+	return &Profile{Tag: r.tag, Starts: r.starts, Rules: r.rules}, nil
 }
 
 // reader gives forms their meaning. The first fault is kept.
 type reader struct {
 	scanner
 	defined map[string]bool
+	tag     string
 	starts  []Filter
 	rules   []*Rule
 	line    int // of the form at
@@ -62,6 +64,9 @@ func (r *reader) fail(f form, format string, args ...any) { r.scanner.fail(f.at,
 func (r *reader) profile(all []form) {
 	for i, first := range []string{"(version 1)", "(deny default)"} {
 		want, _ := forms(first)
+		if i == 1 && i < len(all) {
+			r.tag, all[i].list = cutTag(all[i].list)
+		}
 		if i >= len(all) || !same(all[i], want[0]) {
 			r.scanner.fail(atOf(all, i, r.text), "no %s, where it must be", first)
 			return
@@ -151,6 +156,9 @@ func (r *reader) decision(f form, guard string) {
 		return
 	}
 	rest := f.list[1:]
+	if !r.rule.Allow {
+		r.rule.Tag, rest = cutTag(rest)
+	}
 	for len(rest) > 0 && rest[0].kind == 'a' {
 		r.operation(rest[0], guard)
 		rest = rest[1:]
@@ -161,6 +169,18 @@ func (r *reader) decision(f form, guard string) {
 	for len(rest) > 0 && r.err == nil {
 		rest = r.filter(rest)
 	}
+}
+
+// cutTag is the message that a denial ends with, and what stands before it.
+func cutTag(list []form) (string, []form) {
+	if len(list) == 0 {
+		return "", list
+	}
+	last := list[len(list)-1]
+	if head(last) != "with" || len(last.list) != 3 || last.list[1].kind != 'a' || last.list[1].text != "message" || last.list[2].kind != '"' {
+		return "", list
+	}
+	return last.list[2].text, list[:len(list)-1]
 }
 
 // operation reads the name of one, which every supported release must have but for

@@ -74,6 +74,9 @@ func Check(p *ir.Policy, profile []byte) error {
 	if err := cmp.Or(c.distinct(), c.spellings()); err != nil {
 		return err
 	}
+	if err := c.tags(); err != nil {
+		return err
+	}
 	for _, config := range []bool{false, true} {
 		if err := c.operations(config); err != nil {
 			return err
