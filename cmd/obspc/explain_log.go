@@ -100,7 +100,12 @@ func (conf *configuration) logged(c *cli.Context, result compiler.Result, bindin
 	var accesses []propose.Access
 	var calls []propose.Call
 	only := c.StringSlice("process")
+	others := 0
 	for _, v := range list {
+		if v.Policy != "" && v.Policy != result.Policy.Name {
+			others++
+			continue
+		}
 		if len(only) > 0 && !slices.Contains(only, v.Process) {
 			continue
 		}
@@ -109,6 +114,9 @@ func (conf *configuration) logged(c *cli.Context, result compiler.Result, bindin
 		} else {
 			calls = addCall(calls, operationCall(v))
 		}
+	}
+	if others > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "obspc: refusals in the log by profiles of other policies: %d\n", others)
 	}
 	found, err := propose.For(s, accesses)
 	if err != nil {

@@ -29,6 +29,10 @@ type Violation struct {
 	Count     int
 	// System: the system's own policy refused, which no profile can change.
 	System bool
+	// Policy is whose profile refused, and Statement which statement of it, as the
+	// profiles of obspc tag what they deny; "" without a tag, and Statement where nothing
+	// allows it.
+	Policy, Statement string
 }
 
 // line is the message of one violation: who, perhaps that the system's policy
@@ -39,6 +43,9 @@ var line = regexp.MustCompile(`Sandbox: ([^(]+)\((\d+)\) (System Policy: )?deny(
 // duplicates is the message for violations that were alike.
 var duplicates = regexp.MustCompile(`Sandbox: (\d+) duplicate reports? for (\S+) (System Policy: )?deny(?:\(\d+\))? ([a-z][a-z0-9*-]*)(?: (.*))?$`)
 
+// tag is what a profile of obspc adds to the message, a line of its own.
+var tag = regexp.MustCompile(`^obspc ([a-z][a-z0-9-]*)(?: (\S+))?$`)
+
 // maxLine bounds one line, in bytes; a path has at most 1024 (PATH_MAX of macOS).
 const maxLine = 64 << 10
 
@@ -48,6 +55,7 @@ const maxLine = 64 << 10
 func Parse(text []byte) (list []Violation, unknown int) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxLine)
+	var last *Violation // of the line before
 	for lines.Scan() {
 		message := lines.Text()
 		if strings.HasPrefix(message, "{") {
@@ -58,10 +66,16 @@ func Parse(text []byte) (list []Violation, unknown int) {
 				message = event.Message
 			}
 		}
-		// What a rule adds (with message) follows in lines of its own.
-		message, _, _ = strings.Cut(message, "\n")
+		if last != nil {
+			last.tagged(message)
+		}
+		last = nil
+		// What a rule adds (with message) follows in a line of its own.
+		message, added, _ := strings.Cut(message, "\n")
 		if v, ok := parse(message); ok {
+			v.tagged(added)
 			list = append(list, v)
+			last = &list[len(list)-1]
 		} else if strings.Contains(message, "Sandbox: ") && strings.Contains(message, "deny") {
 			unknown++
 		}
@@ -70,6 +84,13 @@ func Parse(text []byte) (list []Violation, unknown int) {
 		unknown++
 	}
 	return list, unknown
+}
+
+// tagged notes what a line says of the profile that refused, if it is a tag.
+func (v *Violation) tagged(line string) {
+	if m := tag.FindStringSubmatch(line); m != nil {
+		v.Policy, v.Statement = m[1], m[2]
+	}
 }
 
 func parse(message string) (Violation, bool) {

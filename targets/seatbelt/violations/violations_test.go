@@ -44,6 +44,26 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestTags: whose profile refused, and which statement of it, in every style of log.
+func TestTags(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"Sandbox: cat(1) deny(1) file-read-data /x\nobspc p p/filesystem.deny[0]":                     {"p", "p/filesystem.deny[0]"},
+		"Sandbox: cat(1) deny(1) file-read-data /x\nobspc pay-2":                                      {"pay-2", ""},
+		"Sandbox: 2 duplicate reports for cat deny(1) process-fork\nobspc p":                          {"p", ""},
+		`{"eventMessage":"Sandbox: cat(1) deny(1) file-read-data \/x\nobspc p p/filesystem.deny[0]"}`: {"p", "p/filesystem.deny[0]"},
+		"Sandbox: cat(1) deny(1) file-read-data /x\nTAG_SBX":                                          {},
+		"Sandbox: cat(1) deny(1) file-read-data /x\nobspc P":                                          {},
+		"Sandbox: cat(1) deny(1) file-read-data /x\nobspc p q r":                                      {},
+		"Sandbox: cat(1) deny(1) file-read-data /x\n\nobspc p":                                        {},
+		"obspc p\nSandbox: cat(1) deny(1) file-read-data /x":                                          {},
+	} {
+		list, unknown := violations.Parse([]byte(text))
+		if unknown != 0 || len(list) != 1 || list[0].Policy != want[0] || list[0].Statement != want[1] {
+			t.Errorf("Parse(%q) = %+v, %d unknown, want the tag %q", text, list, unknown, want)
+		}
+	}
+}
+
 // TestUnknown: what speaks of a refusal in another form is counted, what does not is
 // passed over.
 func TestUnknown(t *testing.T) {
