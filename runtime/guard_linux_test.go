@@ -226,8 +226,8 @@ func mountsOutside() int {
 		fmt.Println(err)
 		return 1
 	}
-	for range 2000 { // until the command runs
-		if _, err := os.Stat(filepath.Join(root, "work/stamp")); err == nil {
+	for range 2000 { // until the command has written its first stamp
+		if at, err := os.Stat(filepath.Join(root, "work/stamp")); err == nil && at.Size() > 0 {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
