@@ -55,6 +55,7 @@ var passes = []pass{
 	{"builtins stated", builtins, "what obspc adds stands in the IR like every other statement"},
 	{"limits applied", applied, "a limit is about something the whole policy has: a tmp slot, a workspace"},
 	{"policies assembled", assemble, "lists are in their one order, so the same meaning has the same bytes"},
+	{"slots placeable", slotPlaces, "a slot may be named in one template and denied in another"},
 	{"protections certain", protections, "what optional() surrounds is known only after merging"},
 	{"names apart by more than case", caseTwins, "on macOS two such rules would name one file"},
 	{"programs startable", programs, "asks ir.Decide, so it needs the whole policy"},

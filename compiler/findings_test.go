@@ -61,6 +61,8 @@ var findings = []struct {
 	{"policy", `command "c" {` + "\nexecutable = \"/usr/bin/pytho?\"\n}", "path-wildcard", `"/usr/bin/pytho?"`, `"?"`, "name the one program", nil},
 	{"filesystem", `read = ["/"]`, "read-everything", `"/"`, "secrets included", "name the directories", nil},
 	{"filesystem", `read = [optional("/")]`, "read-everything", `optional("/")`, "", "", nil},
+	{"filesystem", "write = [workspace]\ndeny = [\"/\"]", "slot-nowhere", `"/"`, `the deny of / leaves no place for ${workspace}`, "leave it out: what no rule names is denied", []string{"workspace"}},
+	{"filesystem", "read = [\"/data\", \"${home}/x\"]\ndeny = [\"/\"]", "slot-nowhere", `"/"`, "${home}", "", []string{`"${home}/x"`}},
 	{"filesystem", `read = ["/usr/./x/../y/"]`, "path-dot-dot", `"/usr/./x/../y/"`, `it would be "/usr/y"`, `write "/usr/y"`, nil},
 	{"filesystem", `read = ["/.."]`, "path-dot-dot", `"/.."`, `it would be "/"`, `write "/"`, nil},
 	{"filesystem", `read = ["${home}/a/../b"]`, "path-dot-dot", `"${home}/a/../b"`, `it would be "${home}/b"`, "", nil},
