@@ -32,7 +32,11 @@ func TestCaller(t *testing.T) {
 		return
 	}
 	b := &bench{lab: lab, tree: tree{top: filepath.Join(lab, "tree")}, home: os.Getenv(homeVariable) != "", port: listen(t)}
+	ends := soakEnds(t)
 	rapid.Check(t, func(t *rapid.T) {
+		if !ends.IsZero() && time.Now().After(ends) {
+			return
+		}
 		b.check(t, policies(b.tree.top, b.victim(), b.home).Draw(t, "policy"))
 	})
 	data, err := json.Marshal(b.mix)
@@ -42,6 +46,19 @@ func TestCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// soakEnds is when no more policies are drawn, zero without a soak.
+func soakEnds(t *testing.T) time.Time {
+	text := os.Getenv(soakVariable)
+	if text == "" {
+		return time.Time{}
+	}
+	long, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Now().Add(long)
 }
 
 // listen is the port of a server on the host's loopback.
