@@ -16,7 +16,7 @@ demo: ## the main job on the embedded demo policies, start to end
 
 test: ## the whole suite, live sandbox tests included
 	scripts/need bubblewrap
-	$(GO) test ./...
+	$(GO) test -timeout 40m ./...
 
 layouts: ## the demo and the live tests on Debian 13's files, as root or through sudo
 	scripts/need bubblewrap
