@@ -41,6 +41,9 @@ func put(p *ir.Policy, s *statement) {
 	case ir.Limit:
 		v.Origin = s.origin
 		p.Limits = append(p.Limits, v)
+	case ir.SyscallRule:
+		v.Origin = s.origin
+		p.Syscalls = append(p.Syscalls, v)
 	case ir.Command:
 		v.Origin = s.origin
 		p.Commands = append(p.Commands, v)
@@ -90,6 +93,7 @@ func order(p *ir.Policy) {
 	slices.SortFunc(p.Endpoints, func(x, y ir.Endpoint) int { return cmp.Compare(x.Name, y.Name) })
 	slices.SortFunc(p.Environment, func(x, y ir.Variable) int { return cmp.Compare(x.Name, y.Name) })
 	slices.SortFunc(p.Limits, func(x, y ir.Limit) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(p.Syscalls, func(x, y ir.SyscallRule) int { return cmp.Compare(x.Name, y.Name) })
 	slices.SortFunc(p.Commands, func(x, y ir.Command) int { return cmp.Compare(x.Name, y.Name) })
 	slices.SortFunc(p.Waivers, func(x, y ir.Waiver) int {
 		return cmp.Or(cmp.Compare(x.Target, y.Target), cmp.Compare(x.Feature, y.Feature))

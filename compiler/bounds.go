@@ -48,6 +48,7 @@ func rules(b *lang.Body) int {
 	fs, s := b.Filesystem, b.System
 	n := len(fs.Read) + len(fs.Write) + len(fs.Deny) + len(fs.Execute)
 	n += len(s.Services) + len(s.Sysctls) + len(s.IPC) + len(s.IOKit)
+	n += len(b.Syscalls.Deny) + len(b.Syscalls.Allow)
 	n += len(b.Network.Endpoints) + len(b.Environment) + len(b.Limits) + len(b.Commands)
 	for _, w := range b.Waives {
 		n += len(w.Features)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
 )
@@ -112,7 +113,11 @@ func (a *asker) binding(t *lang.Test) ir.Binding {
 func request(e lang.Expectation) (ir.Request, *diag.Diagnostic) {
 	words := []string{e.Word.Value}
 	for _, o := range e.Objects {
-		if e.Word.Value == string(ir.ConnectRequest) {
+		if e.Word.Value == string(ir.SyscallRequest) && len(syscalls.On(text(o))) == 0 {
+			fault := unknownSyscall(lang.String{Value: text(o), Range: o.Range})
+			return ir.Request{}, &fault
+		}
+		if e.Word.Value == string(ir.ConnectRequest) || e.Word.Value == string(ir.SyscallRequest) {
 			words = append(words, text(o))
 			continue
 		}

@@ -103,6 +103,27 @@ var findings = []struct {
 	{"filesystem", "read = [\"/Ärger\"]\ndeny = [\"/ärger\"]", "path-case-twins", `"/ärger"`, "", "", []string{`"/Ärger"`}},
 	{"filesystem", "read = [\"/\\u017f\"]\ndeny = [\"/S\"]", "path-case-twins", `"/S"`, "", "", []string{`"/\u017f"`}},
 
+	// System calls.
+	{"policy", "syscalls {\ndeny = [\"mkdr\"]\n}", "unknown-syscall", `"mkdr"`, `no system call "mkdr"`, "did you mean mkdir?", nil},
+	{"policy", "syscalls {\nallow = [\"SYS_ptrace_\"]\n}", "unknown-syscall", `"SYS_ptrace_"`, `"SYS_ptrace_"`, "syscalls(2)", nil},
+	{"policy", "syscalls {\ndeny = [\"mkdir\", \"mkdir\"]\n}", "duplicate-syscall", `"mkdir"`, "deny names mkdir twice", "remove one", []string{`"mkdir"`}},
+	{"policy", "syscalls {\ndeny = [\"clone\"]\nallow = [\"clone\"]\n}", "syscall-both", `"clone"`, "clone is denied and allowed", "decide", []string{`"clone"`}},
+	{"policy", "syscalls {\nallow = [\"mount\"]\n}", "syscall-never-allowed", `"mount"`, "no policy may allow mount: the sandbox is made of mounts", "docs/syscalls.md", nil},
+	{"policy", "syscalls {\nallow = [\"ioctl\"]\n}", "syscall-never-allowed", `"ioctl"`, "a shell outside reads as typed", "", nil},
+	{"policy", "syscalls {\nallow = [\"ptrace\"]\n}", "syscall-allowed", `"ptrace"`, "ptrace is refused to every other sandbox: PID 1", "do not work without it", nil},
+	{"policy", "syscalls {\nallow = [\"mkdir\"]\n}", "syscall-not-refused", `"mkdir"`, "nothing refuses mkdir", "remove it", nil},
+	{"file", "template \"a\" {\nsyscalls {\nallow = [\"mkdir\"]\n}\n}\npolicy \"p\" {\nversion = 1\nextends = [template.a]\n}\npolicy \"q\" {\nversion = 1\nextends = [template.a]\n}",
+		"syscall-not-refused", `"mkdir"`, "", "", nil},
+	{"policy", "syscalls {\ndeny = [\"execveat\"]\n}", "syscall-needed", `"execveat"`, "nothing runs without execveat: obsrun starts", "execute says", nil},
+	{"policy", "syscalls {\ndeny = [\"write\"]\n}", "syscall-used", `"write"`, "few programs run without write", "seen to run", nil},
+	{"policy", "syscalls {\ndeny = [\"bpf\"]\n}", "syscall-denied-anyway", `"bpf"`, "no sandbox may call bpf", "EPERM", nil},
+	{"policy", "syscalls {\ndeny = [\"clone3\"]\n}", "syscall-denied-anyway", `"clone3"`, "", "ENOSYS", nil},
+	{"policy", "syscalls {\ndeny = [\"getcpu\"]\n}", "syscall-unseen", `"getcpu"`, "without calling it", "nothing keeps", nil},
+	{"file", "template \"a\" {\nsyscalls {\ndeny = [\"chmod\"]\n}\n}\ntemplate \"b\" {\nsyscalls {\nallow = [\"chmod\"]\n}\n}\npolicy \"p\" {\nversion = 1\nextends = [template.a]\n}",
+		"syscall-never-allowed", `"chmod"`, "", "", nil},
+	{"file", "template \"a\" {\nsyscalls {\ndeny = [\"ptrace\"]\n}\n}\ntemplate \"b\" {\nsyscalls {\nallow = [\"ptrace\"]\n}\n}\npolicy \"p\" {\nversion = 1\nextends = [template.a, template.b]\n}",
+		"template-conflict syscall-allowed syscall-denied-anyway", "template.b", "disagree about the system call ptrace: deny and allow", "", []string{`"ptrace"`, `"ptrace"`}},
+
 	// Hosts and endpoints.
 	{"endpoint", "host = \"**.co.uk\"\nports = [443]", "host-wildcard-too-wide", `"**.co.uk"`, "every host below co.uk", "*.example.com", nil},
 	{"endpoint", "host = \"*.localhost\"\nports = [443]", "host-wildcard-too-wide", `"*.localhost"`, "every host below localhost", "", nil},

@@ -136,6 +136,11 @@ func words(s *statement) (about, says string) {
 		return "the variable " + s.key.name, fmt.Sprintf("%q", v.Value.String())
 	case ir.Limit:
 		return "the limit " + s.key.name, fmt.Sprint(v.Value)
+	case ir.SyscallRule:
+		if v.Allow {
+			return "the system call " + v.Name, "allow"
+		}
+		return "the system call " + v.Name, "deny"
 	case ir.Command:
 		return "command " + s.key.name, v.Executable.String()
 	case ir.Waiver:

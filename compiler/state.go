@@ -66,6 +66,7 @@ const (
 	sysctlKind
 	ipcKind
 	iokitKind
+	syscallKind
 	commandKind
 	waiverKind
 )
@@ -82,7 +83,7 @@ type key struct {
 // Origin left out so that two statements that agree are equal.
 type statement struct {
 	key    key
-	value  any // ir.FileRule, ir.ExecuteRule, ir.Endpoint, ir.Variable, ir.Limit, ir.Command, ir.Waiver, or a setting's text or size
+	value  any // ir.FileRule, ir.ExecuteRule, ir.Endpoint, ir.Variable, ir.Limit, ir.SyscallRule, ir.Command, ir.Waiver, or a setting's text or size
 	origin ir.Origin
 	at     diag.Range
 	body   *body

@@ -41,7 +41,6 @@ var findings = []finding{
 	{"policy", `filesystem {} ⏎ filesystem {}`, "duplicate-block", `filesystem`, "one block", `filesystem {}`},
 
 	// Words of the language that come later.
-	{"policy", `syscalls {}`, "not-yet", `syscalls`, "remove it", ``},
 	{"policy", `network { ⏎ loopback = "host" ⏎ }`, "not-yet", `loopback`, "remove it", `network {}`},
 	{"policy", `network { ⏎ deny = ["a"] ⏎ }`, "not-yet", `deny`, "remove it", `network {}`},
 	{"endpoint", anEndpoint + ` ⏎ addresses = ["10.0.0.0/8"]`, "not-yet", `addresses`, "remove it", anEndpoint},

@@ -12,8 +12,9 @@ type inventory struct {
 }
 
 // requestWords are what tests ask about: one path each (docs/design.md,
-// section 5); connect asks about HOST:PORT, rename and link about two paths.
-var requestWords = []string{"read", "list", "stat", "write", "create", "remove", "rename", "link", "execute", "connect", "connect-unix"}
+// section 5); connect asks about HOST:PORT, rename and link about two paths,
+// syscall about a call by its name.
+var requestWords = []string{"read", "list", "stat", "write", "create", "remove", "rename", "link", "execute", "connect", "connect-unix", "syscall"}
 
 // inventories is the whole language, by the type of block; "file" is a policy
 // file, "test file" one of tests.
@@ -23,12 +24,10 @@ var inventories = map[string]inventory{
 	"locals":   {free: true},
 	"policy": {named: true,
 		attributes: []string{"version", "description", "extends", "targets", "workspace"},
-		blocks:     []string{"filesystem", "network", "environment", "limits", "system", "command", "waive"},
-		later:      []string{"syscalls"}},
+		blocks:     []string{"filesystem", "network", "environment", "limits", "syscalls", "system", "command", "waive"}},
 	"template": {named: true,
 		attributes: []string{"description", "extends", "workspace"},
-		blocks:     []string{"filesystem", "network", "environment", "limits", "system", "command", "waive"},
-		later:      []string{"syscalls"}},
+		blocks:     []string{"filesystem", "network", "environment", "limits", "syscalls", "system", "command", "waive"}},
 	"filesystem": {attributes: []string{"read", "write", "deny", "execute"}},
 	"network": {
 		attributes: []string{"unix"},
@@ -41,6 +40,7 @@ var inventories = map[string]inventory{
 	"limits": {
 		attributes: []string{"timeout", "memory", "processes", "open_files", "file_size", "cpu_time", "tmp_size", "workspace_size",
 			"stdout", "stderr", "scope"}},
+	"syscalls": {attributes: []string{"deny", "allow"}},
 	"system": {
 		attributes: []string{"devices", "shm", "services", "sysctls", "ipc", "iokit"},
 		later:      []string{"proc"}},

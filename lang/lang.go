@@ -99,6 +99,7 @@ type Body struct {
 	Environment []Variable
 	Limits      []Limit
 	LimitScope  String // "tree" or "watched"; zero when absent
+	Syscalls    Syscalls
 	System      System
 	Commands    []*Command
 	Waives      []*Waive
@@ -152,6 +153,11 @@ type Limit struct {
 	Name   String
 	Value  String
 	Number *Integer
+}
+
+// Syscalls holds a syscalls block: Linux system calls by name.
+type Syscalls struct {
+	Deny, Allow []String
 }
 
 // System holds a system block: what of the machine the sandbox sees.

@@ -59,6 +59,9 @@ func (p *parser) decodeBody(hb *hclsyntax.Block) *Body {
 	b.decodeFilesystem(out)
 	b.decodeNetwork(out)
 	b.decodeLimits(out)
+	if s := b.single("syscalls"); s != nil {
+		out.Syscalls = Syscalls{Deny: s.strs("deny"), Allow: s.strs("allow")}
+	}
 	b.decodeSystem(out)
 	b.decodeCommands(out)
 	b.decodeWaives(out)

@@ -72,6 +72,15 @@ func DidYouMean(given string, candidates []string) string {
 	return "known here: " + strings.Join(sorted, ", ")
 }
 
+// DidYouMeanIn is DidYouMean of more candidates than a line of help has room for;
+// otherwise is what it says when none is near.
+func DidYouMeanIn(given string, candidates []string, otherwise string) string {
+	if n := nearest(given, candidates); n != "" {
+		return "did you mean " + n + "?"
+	}
+	return otherwise
+}
+
 // distance is the number of letters to insert, drop, change or swap with a
 // neighbour (the optimal string alignment distance), over bytes.
 func distance(a, b string) int {

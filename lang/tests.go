@@ -119,7 +119,7 @@ func (b *block) expectations() []Expectation {
 func (p *parser) objects(it item, word string) ([]Text, bool) {
 	what := "an element of " + word
 	switch word {
-	case "connect":
+	case "connect", "syscall":
 		s, ok := p.str(it, what)
 		if !ok {
 			return nil, false

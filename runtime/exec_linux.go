@@ -35,16 +35,26 @@ func start(do *instructions) error {
 		return err
 	}
 	if do.ByFile {
-		err = execve(fd, "", do.Argv, do.Env)
+		err = execve(fd, "", do.Argv, do.Env, do.Filter)
 	} else {
-		err = execve(unix.AT_FDCWD, path, do.Argv, do.Env)
+		err = execve(unix.AT_FDCWD, path, do.Argv, do.Env, do.Filter)
+	}
+	var unloaded *filterError
+	if errors.As(err, &unloaded) {
+		return err
 	}
 	return &execError{fmt.Errorf("%s: %w", path, err)}
 }
 
-// execve is execveat(2): of path, or of the file dir itself when path is empty.
-// It returns only if it fails.
-func execve(dir int, path string, argv, env [][]byte) error {
+// filterError is a filter that the kernel did not take.
+type filterError struct{ err error }
+
+func (e *filterError) Error() string { return e.err.Error() }
+func (e *filterError) Unwrap() error { return e.err }
+
+// execve is execveat(2): of path, or of the file dir itself when path is empty,
+// with the filter loaded right before it. It returns only if something fails.
+func execve(dir int, path string, argv, env [][]byte, last filter) error {
 	p, err := unix.BytePtrFromString(path)
 	if err != nil {
 		return err
@@ -60,6 +70,9 @@ func execve(dir int, path string, argv, env [][]byte) error {
 	flags := 0
 	if path == "" {
 		flags = unix.AT_EMPTY_PATH
+	}
+	if err := last.load(); err != nil {
+		return &filterError{err}
 	}
 	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, uintptr(dir), uintptr(unsafe.Pointer(p)),
 		uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&vars[0])), uintptr(flags), 0)

@@ -28,6 +28,7 @@ type instructions struct {
 	Execute  []grant      `json:"execute"`
 	Reparent []grant      `json:"reparent"`
 	Write    []grant      `json:"write"`
+	Filter   filter       `json:"filter"` // loaded last
 	Nodes    []wantedNode `json:"nodes"`
 	Command  identity     `json:"command"`
 	ByFile   bool         `json:"by_file"`  // start the opened file itself, not the path
@@ -98,7 +99,7 @@ func First(args []string) {
 		fmt.Fprintln(os.Stderr, "obsrun: the first process is started by obsrun itself, inside a sandbox")
 		os.Exit(ExitRefused)
 	}
-	released, err := becomeCommand(socket)
+	released, apart, err := becomeCommand(socket)
 	f := fault{Message: err.Error()}
 	var failed *execError
 	f.Exec = errors.As(err, &failed)
@@ -106,14 +107,35 @@ func First(args []string) {
 	if errors.As(err, &errno) {
 		f.Errno = int(errno)
 	}
-	if text, err := json.Marshal(f); err == nil {
-		unix.Write(socket, append([]byte{faultByte}, text...))
+	giveUp := func() {
+		if text, err := json.Marshal(f); err == nil {
+			unix.Write(socket, append([]byte{faultByte}, text...))
+		}
+		if !released {
+			// Obsrun looks at what was mounted, and then kills the sandbox.
+			io.Copy(io.Discard, socketReader(socket))
+		}
+		os.Exit(ExitRefused)
 	}
-	if !released {
-		// Obsrun looks at what was mounted, and then kills the sandbox.
-		io.Copy(io.Discard, socketReader(socket))
+	if apart == nil {
+		giveUp()
 	}
-	os.Exit(ExitRefused)
+	apart <- giveUp
+	select {}
+}
+
+// unfiltered is a thread that does what it is sent. The one that becomes the command
+// is bound to the policy's filter before execve, and cannot even say then that it
+// failed where writing is denied.
+func unfiltered() chan<- func() {
+	work, there := make(chan func()), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(there)
+		(<-work)()
+	}()
+	<-there // before the number of threads is limited
+	return work
 }
 
 // execError is a command that could not be started.
@@ -123,11 +145,14 @@ func (e *execError) Error() string { return e.err.Error() }
 func (e *execError) Unwrap() error { return e.err }
 
 // becomeCommand returns only if it fails; released is true once the go byte has
-// come.
-func becomeCommand(socket int) (released bool, err error) {
+// come. What is left to do is apart's, unless it is nil.
+func becomeCommand(socket int) (released bool, apart chan<- func(), err error) {
 	terminal := noPTY
 	do, err := receive(socketReader(socket))
 	if err == nil {
+		if len(do.Filter) > 0 {
+			apart = unfiltered()
+		}
 		err = prepare(do)
 	}
 	if err == nil && do.Terminal {
@@ -140,12 +165,12 @@ func becomeCommand(socket int) (released bool, err error) {
 		err = waitForGo(socket)
 	}
 	if err != nil {
-		return false, err
+		return false, apart, err
 	}
 	if err := terminal.control(); err != nil {
-		return true, err
+		return true, apart, err
 	}
-	return true, start(do)
+	return true, apart, start(do)
 }
 
 // prepare sets up everything that can be before the command may start.

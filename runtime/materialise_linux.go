@@ -42,6 +42,10 @@ func (r *execution) materialise() *Refusal {
 	if refusal != nil {
 		return refusal
 	}
+	added, refusal := r.added()
+	if refusal != nil {
+		return refusal
+	}
 	r.table = table
 	if refusal := r.wantTerminal(); refusal != nil {
 		return refusal
@@ -53,10 +57,13 @@ func (r *execution) materialise() *Refusal {
 		return refusal
 	}
 	r.launch = launch{
-		tool: r.tool.path.String(), stream: stream, seccomp: program, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
+		tool: r.tool.path.String(), stream: stream, seccomp: program, added: added, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
 		terminal: r.job.Terminal != nil, traced: r.job.Trace, devices: ownDevices(r.bound, table), group: r.bounds.group,
 	}
 	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}
+	if refusal := r.needDomain(); refusal != nil {
+		return refusal
+	}
 	return r.needLandlock()
 }
 
@@ -151,6 +158,7 @@ func (r *execution) instructions() (*instructions, error) {
 	do := &instructions{
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
 		Confine: r.evidence.Host.Landlock >= landlock.ABI, Terminal: r.launch.terminal,
+		Filter: r.launch.added,
 	}
 	do.Limits, do.Last = r.rlimits()
 	switch {

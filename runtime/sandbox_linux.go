@@ -37,7 +37,8 @@ type launch struct {
 	tool    string
 	stream  []byte // options, as `bwrap --args` reads them
 	seccomp []byte
-	masks   int // how many empty files the stream refers to
+	added   filter // of the policy, loaded by the first process
+	masks   int    // how many empty files the stream refers to
 	stdin   bool
 	// terminal: the command has one instead of its three streams.
 	terminal bool

@@ -28,8 +28,10 @@ const (
 // traced collects what failed in one run.
 type traced struct {
 	setting propose.Setting
+	place   func(ir.Origin) (file string, line int, ok bool)
 	decider *ir.Decider
 	program seccomp.Program
+	added   seccomp.Program // what the policy denies
 	arch    seccomp.Arch
 	tracer  *trace.Tracer
 
@@ -50,7 +52,10 @@ func (r *execution) attach(s *sandbox) *Refusal {
 	arch := arches[goruntime.GOARCH]
 	r.traced = &traced{
 		setting: propose.Setting{Policy: r.policy, Binding: r.withHome(), Keeps: kept},
-		decider: ir.NewDecider(r.bound), program: r.linux.Seccomp[arch], arch: arch, index: map[string]int{},
+		decider: ir.NewDecider(r.bound), program: r.linux.Seccomp[arch], added: r.linux.Denied[arch], arch: arch, index: map[string]int{},
+	}
+	if r.traced.place = r.job.Places; r.traced.place == nil {
+		r.traced.place = func(ir.Origin) (string, int, bool) { return "", 0, false }
 	}
 	tracer, err := trace.Attach(s.first, r.traced.failed)
 	if err != nil {
@@ -86,15 +91,12 @@ func kept(p *ir.Policy) error {
 }
 
 // report is what was seen.
-func (t *traced) report(place func(ir.Origin) (string, int, bool)) (*propose.Report, error) {
+func (t *traced) report() (*propose.Report, error) {
 	found, err := propose.For(t.setting, t.denied)
 	if err != nil {
 		return nil, err
 	}
-	if place == nil {
-		place = func(ir.Origin) (string, int, bool) { return "", 0, false }
-	}
-	out := propose.NewReport(t.setting, ir.Bwrap, found, place)
+	out := propose.NewReport(t.setting, ir.Bwrap, found, t.place)
 	for _, a := range t.tighter {
 		out.Tighter = append(out.Tighter, propose.TriedOf(t.setting.Binding, a))
 	}
@@ -116,7 +118,7 @@ func (r *execution) tell(end *ending) *Refusal {
 			r.traced.startFailed(a, asked)
 		}
 	}
-	report, err := r.traced.report(r.job.Places)
+	report, err := r.traced.report()
 	if err != nil {
 		return refuse(Bug, "", "%v", err)
 	}
@@ -127,10 +129,21 @@ func (r *execution) tell(end *ending) *Refusal {
 // failed judges one access that failed, while its program stands still.
 func (t *traced) failed(a trace.Attempt) {
 	data := seccomp.Call(t.arch, a.Number, a.Arguments[:]...)
-	if n, ok := seccomp.Run(t.program, data).Errno(); ok {
-		if n == a.Errno {
-			t.refusedCall(a, data)
+	programs := []seccomp.Program{t.program}
+	if t.setting.Policy.DeniesSyscalls() {
+		programs = append(programs, t.added)
+	}
+	refused := false
+	for _, p := range programs {
+		if n, ok := seccomp.Run(p, data).Errno(); ok {
+			refused = true
+			if n == a.Errno {
+				t.refusedCall(a, data)
+				return
+			}
 		}
+	}
+	if refused {
 		return
 	}
 	if a.Kind == "" {
@@ -226,6 +239,9 @@ func (t *traced) refusedCall(a trace.Attempt, data seccomp.Data) {
 		return
 	}
 	c.Count = 1
+	if rule := t.setting.Policy.Syscall(c.Name); rule != nil && !rule.Allow {
+		c.Rule = propose.RuleFor(rule, t.place)
+	}
 	t.index[key] = len(t.calls)
 	t.calls = append(t.calls, c)
 }

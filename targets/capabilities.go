@@ -49,6 +49,8 @@ const (
 	byProxy     = "proxy"
 	needsProxy  = "it needs the egress proxy, which this version lacks"
 	macOSOnly   = "Linux has nothing of that name"
+	linuxCalls  = "a profile names operations and no system calls of Linux"
+	noList      = "on macOS no list of calls is refused"
 	perProcess  = "each process has the limit to itself"
 	orByCgroup  = "kept by a cgroup, for all processes together, where one is delegated to the caller"
 	orByEither  = "kept by a cgroup, or for other callers than root by an rlimit, for all processes together, where the machine has them"
@@ -100,6 +102,8 @@ var table = []feature{
 	{ir.FeatureWorkspaceSize, "a limit on the workspace", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureStdout, "a limit on standard output", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureStderr, "a limit on standard error", exact(byRuntime), exact(byRuntime)},
+	{ir.FeatureSyscallsDeny, "the denial of a system call", exact(bySeccomp), absent(bySeatbelt, linuxCalls)},
+	{ir.FeatureSyscallsAllow, "a system call off the list", exact(bySeccomp), exactly("", noList)},
 	{ir.FeatureServices, "a mach service", exactly("", macOSOnly), exact(bySeatbelt)},
 	{ir.FeatureSysctls, "a sysctl", exactly("", macOSOnly), exact(bySeatbelt)},
 	{ir.FeatureIPC, "a POSIX object of macOS", exactly("", macOSOnly), exact(bySeatbelt)},

@@ -62,6 +62,9 @@ func Matrix(p *ir.Policy) []Row {
 	for _, l := range p.Limits {
 		m.add("limits", l.Origin, fmt.Sprintf("%s %d%s", l.Name, l.Value, units[l.Name]))
 	}
+	for _, r := range p.Syscalls {
+		m.add("syscalls", r.Origin, r.String())
+	}
 	for _, list := range []struct {
 		word  string
 		names []ir.Name

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/targets/bwrap"
 	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/targets/seccomp"
@@ -15,6 +16,7 @@ type Model struct {
 	table         *bwrap.Table
 	starts, moves cover
 	unix          bool
+	calls         []calls // by architecture
 }
 
 // LinuxModel reads the policy's Linux artifacts, by name within its folder, and
@@ -68,9 +70,31 @@ func (l *Linux) Model(b ir.Binding, f bwrap.Facts) (*Model, error) {
 	m.moves = covered(l.Landlock.BindReparent(b), missing)
 	m.starts.everything, m.moves.everything = !l.Landlock.Needed(), !l.Landlock.Needed()
 	for arch, program := range l.Seccomp {
-		m.unix = m.unix || seccomp.Grants(program, arch).UnixSockets()
+		grants := seccomp.Grants(program, arch)
+		m.unix = m.unix || grants.UnixSockets()
+		m.calls = append(m.calls, calls{arch, grants.Calls})
+	}
+	for arch, program := range l.Denied {
+		m.calls = append(m.calls, calls{arch, seccomp.Grants(program, arch).Calls})
 	}
 	return m, nil
+}
+
+// calls is what one program answers to calls by number.
+type calls struct {
+	arch  seccomp.Arch
+	spans seccomp.Spans
+}
+
+// makes reports whether some of the named call is carried out wherever there is one
+// of that name.
+func (m *Model) makes(name string) bool {
+	for _, c := range m.calls {
+		if nr, ok := syscalls.Number(string(c.arch), name); ok && !c.spans.At(nr).MayAllow() {
+			return false
+		}
+	}
+	return true
 }
 
 // Layers that decide, as design 5.5 names them.
@@ -85,6 +109,8 @@ const (
 func (m *Model) Decide(r ir.Request) (allow bool, layer string) {
 	r = m.bound(r)
 	switch r.Kind {
+	case ir.SyscallRequest:
+		return m.makes(r.Syscall), SeccompLayer
 	case ir.ConnectRequest:
 		return false, NetworkLayer
 	case ir.ConnectUnixRequest:
@@ -123,6 +149,8 @@ func (m *Model) Refusal(r ir.Request) []string {
 		return nil
 	case layer == NetworkLayer:
 		return []string{"ECONNREFUSED", "ENETUNREACH"} // the sandbox's own loopback, or no route
+	case r.Kind == ir.SyscallRequest:
+		return []string{syscalls.Denied(r.Syscall)}
 	case layer == SeccompLayer:
 		return []string{"EAFNOSUPPORT"}
 	case layer == LandlockLayer && r.Kind == ir.ExecuteRequest:

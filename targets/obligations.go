@@ -42,13 +42,26 @@ func (v *validator) fragment() error {
 			return err
 		}
 	}
+	for _, arch := range seccomp.Arches() {
+		program, have := v.read.Denied[arch]
+		switch want := v.policy.DeniesSyscalls(); {
+		case want && !have:
+			return v.differs(deniedFile(arch), "it is missing")
+		case !want && have:
+			return v.differs(deniedFile(arch), "the policy denies no system call")
+		case want:
+			if err := v.same(deniedText(arch), program.Text(), "the disassembly of "+deniedFile(arch)); err != nil {
+				return err
+			}
+		}
+	}
 	if name := v.policy.Name; v.read.Set.Policy != name || v.read.Landlock.Policy != name {
 		return v.differs(bwrapFile, "%s and %s are for policies %q and %q", bwrapFile, landlockFile, v.read.Set.Policy, v.read.Landlock.Policy)
 	}
 	return nil
 }
 
-// operations holds both seccomp programs to exactly what the policy wants of every
+// operations holds the seccomp programs to exactly what the policy wants of every
 // system call and address family, those it never mentions included, and the
 // argument set to every namespace (O4).
 func (v *validator) operations() error {
@@ -58,6 +71,11 @@ func (v *validator) operations() error {
 			return v.differs(seccompFile(arch), "%s", d[0])
 		}
 		v.unix = v.unix || grants.UnixSockets()
+	}
+	for arch, program := range v.read.Denied {
+		if d := seccomp.Grants(program, arch).Differences(seccomp.WantPolicy(v.policy, arch)); len(d) > 0 {
+			return v.differs(deniedFile(arch), "%s", d[0])
+		}
 	}
 	for _, want := range bwrap.Namespaces() {
 		if !contains(v.read.Set.Namespaces, want) {

@@ -39,6 +39,10 @@ const (
 func seccompFile(a seccomp.Arch) string { return "seccomp-" + string(a) + ".bpf" }
 func seccompText(a seccomp.Arch) string { return "seccomp-" + string(a) + ".txt" }
 
+// What a policy's syscalls.deny adds; there is none where it denies nothing.
+func deniedFile(a seccomp.Arch) string { return "seccomp-" + string(a) + "-policy.bpf" }
+func deniedText(a seccomp.Arch) string { return "seccomp-" + string(a) + "-policy.txt" }
+
 // Compile makes every artifact of the policy, in a fixed order, and validates
 // them before it hands them out. Errors are those of the targets, or a
 // *ValidationError, which is a fault of obspc and not of the policy.
@@ -86,6 +90,12 @@ func compileLinux(p *ir.Policy) ([]Artifact, error) {
 		out = append(out,
 			Artifact{seccompFile(arch), "seccomp", ir.Bwrap, program.Bytes()},
 			Artifact{seccompText(arch), "seccomp-text", ir.Bwrap, program.Text()})
+		if p.DeniesSyscalls() {
+			program = seccomp.CompilePolicy(p, arch)
+			out = append(out,
+				Artifact{deniedFile(arch), "seccomp-policy", ir.Bwrap, program.Bytes()},
+				Artifact{deniedText(arch), "seccomp-policy-text", ir.Bwrap, program.Text()})
+		}
 	}
 	return out, nil
 }
@@ -95,6 +105,7 @@ type Linux struct {
 	Set      *bwrap.Set
 	Landlock *landlock.Rules
 	Seccomp  map[seccomp.Arch]seccomp.Program
+	Denied   map[seccomp.Arch]seccomp.Program // what the policy adds; empty where it denies no call
 	Plan     *run.Plan
 }
 
@@ -102,7 +113,7 @@ type Linux struct {
 // policy's folder; other files are left alone. That they mean what the policy
 // means is Validate's to say.
 func ReadLinux(files map[string][]byte) (*Linux, error) {
-	l := &Linux{Seccomp: map[seccomp.Arch]seccomp.Program{}}
+	l := &Linux{Seccomp: map[seccomp.Arch]seccomp.Program{}, Denied: map[seccomp.Arch]seccomp.Program{}}
 	var faults []error
 	read := func(name string, parse func([]byte) error) {
 		data, ok := files[name]
@@ -118,12 +129,18 @@ func ReadLinux(files map[string][]byte) (*Linux, error) {
 	read(landlockFile, func(data []byte) (err error) { l.Landlock, err = landlock.Parse(data); return err })
 	read(runFile, func(data []byte) (err error) { l.Plan, err = run.Parse(data); return err })
 	for _, arch := range seccomp.Arches() {
-		read(seccompFile(arch), func(data []byte) (err error) {
-			if l.Seccomp[arch], err = seccomp.Parse(data); err != nil {
-				return fmt.Errorf("%s: %w", seccompFile(arch), err)
-			}
-			return nil
-		})
+		program := func(file string, into map[seccomp.Arch]seccomp.Program) {
+			read(file, func(data []byte) (err error) {
+				if into[arch], err = seccomp.Parse(data); err != nil {
+					return fmt.Errorf("%s: %w", file, err)
+				}
+				return nil
+			})
+		}
+		program(seccompFile(arch), l.Seccomp)
+		if _, ok := files[deniedFile(arch)]; ok {
+			program(deniedFile(arch), l.Denied)
+		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err

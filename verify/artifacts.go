@@ -13,29 +13,34 @@ import (
 
 const irFile = release.IRName
 
-// row is one artifact that a policy may have: its file, what it is, and whom it
-// is for ("" is every target).
+// row is one artifact that a policy may have: its file, what it is, whom it is for
+// ("" is every target), and which policies of that target have it (nil: all).
 type row struct {
 	file   string
 	kind   string
 	target ir.Target
+	has    func(*ir.Policy) bool
 }
 
 // known is every artifact that a release may hold: for each policy exactly the
 // rows of its targets; the map alone may be missing. A file that stands in no row
 // has no meaning that could be proven, so it is refused.
 var known = []row{
-	{irFile, "ir", ""},
-	{release.MapName, release.MapKind, ""},
-	{"run.json", "run", ""},
-	{"seatbelt.sb", "seatbelt", ir.Seatbelt},
-	{"bwrap.json", "bwrap", ir.Bwrap},
-	{"bwrap.args.txt", "bwrap-text", ir.Bwrap},
-	{"landlock.json", "landlock", ir.Bwrap},
-	{"seccomp-x86_64.bpf", "seccomp", ir.Bwrap},
-	{"seccomp-x86_64.txt", "seccomp-text", ir.Bwrap},
-	{"seccomp-aarch64.bpf", "seccomp", ir.Bwrap},
-	{"seccomp-aarch64.txt", "seccomp-text", ir.Bwrap},
+	{irFile, "ir", "", nil},
+	{release.MapName, release.MapKind, "", nil},
+	{"run.json", "run", "", nil},
+	{"seatbelt.sb", "seatbelt", ir.Seatbelt, nil},
+	{"bwrap.json", "bwrap", ir.Bwrap, nil},
+	{"bwrap.args.txt", "bwrap-text", ir.Bwrap, nil},
+	{"landlock.json", "landlock", ir.Bwrap, nil},
+	{"seccomp-x86_64.bpf", "seccomp", ir.Bwrap, nil},
+	{"seccomp-x86_64.txt", "seccomp-text", ir.Bwrap, nil},
+	{"seccomp-aarch64.bpf", "seccomp", ir.Bwrap, nil},
+	{"seccomp-aarch64.txt", "seccomp-text", ir.Bwrap, nil},
+	{"seccomp-x86_64-policy.bpf", "seccomp-policy", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
+	{"seccomp-x86_64-policy.txt", "seccomp-policy-text", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
+	{"seccomp-aarch64-policy.bpf", "seccomp-policy", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
+	{"seccomp-aarch64-policy.txt", "seccomp-policy-text", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
 }
 
 // isHeld reports whether the artifact's bytes are kept: the runtime or the proof
@@ -143,11 +148,18 @@ func (o *opening) complete(policy string, p *ir.Policy) bool {
 	for _, k := range known {
 		name := policy + "/" + k.file
 		_, listed := o.manifest.Artifact(name)
-		needed := k.target == "" || p.HasTarget(k.target)
+		targeted := k.target == "" || p.HasTarget(k.target)
+		needed := targeted && (k.has == nil || k.has(p))
 		switch {
 		case k.file == release.MapName:
+		case needed && !listed && k.has != nil:
+			o.fail(Failure{File: name, Reason: Missing, Message: "the policy denies system calls, which needs it"})
+			all = false
 		case needed && !listed:
 			o.fail(Failure{File: name, Reason: Missing, Message: fmt.Sprintf("the policy's targets (%s) need it", joined(p.Targets))})
+			all = false
+		case targeted && !needed && listed:
+			o.fail(Failure{File: name, Reason: Unproven, Message: "the policy denies no system call"})
 			all = false
 		case !needed && listed:
 			o.fail(Failure{File: name, Reason: Unproven, Message: fmt.Sprintf("the policy is not compiled for %s", k.target)})

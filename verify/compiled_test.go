@@ -36,18 +36,33 @@ func compiled(t testing.TB, p *ir.Policy) release.Policy {
 	return out
 }
 
-// Every artifact that targets make is known, and nothing else is.
+// Every artifact that targets make is known, and nothing else is: of a policy that
+// denies system calls all, of another all but what only such policies have.
 func TestKnownArtifactsAreThoseOfTheTargets(t *testing.T) {
-	made := map[row]bool{}
-	for _, a := range compiled(t, policy("web")).Artifacts {
-		made[row{a.Name, a.Kind, ir.Target(a.Target)}] = true
+	type artifact struct {
+		file, kind string
+		target     ir.Target
 	}
-	for _, k := range known {
-		if !made[k] {
-			t.Errorf("no target makes %+v", k)
+	for _, p := range []*ir.Policy{policy("web"), withoutCalls(policy("web"))} {
+		made := map[artifact]bool{}
+		for _, a := range compiled(t, p).Artifacts {
+			made[artifact{a.Name, a.Kind, ir.Target(a.Target)}] = true
+		}
+		for _, k := range known {
+			if made[artifact{k.file, k.kind, k.target}] != (k.has == nil || k.has(p)) {
+				t.Errorf("targets do not make %+v of %v", k, p.Syscalls)
+			}
+			delete(made, artifact{k.file, k.kind, k.target})
+		}
+		if len(made) > 0 {
+			t.Errorf("%v are not known", made)
 		}
 	}
-	if len(made) != len(known) {
-		t.Errorf("targets make %d artifacts, %d are known", len(made), len(known))
-	}
+}
+
+// withoutCalls is the policy, denying calls.
+func withoutCalls(p *ir.Policy) *ir.Policy {
+	p.Syscalls = []ir.SyscallRule{{Name: "kill", Origin: ir.Origin(p.Name + "/syscalls.deny[0]")}, {Name: "mkdir", Origin: ir.Origin(p.Name + "/syscalls.deny[1]")}}
+	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureSyscallsDeny, Reason: "it has none", Origin: ir.Origin(p.Name + "/waive.seatbelt[9]")})
+	return p
 }

@@ -26,13 +26,14 @@ func explainCommand() *cli.Command {
 		Usage:     "say what a policy answers to one request, and which statement decides",
 		ArgsUsage: "PATH WORD WHAT [TO], or --sbpl FILE or --bwrap FILE WORD WHAT [TO]",
 		Description: `WORD is read, list, stat, write, create, remove, rename, link, execute,
-connect or connect-unix. WHAT may begin with ${workspace}, ${home} or ${tmp};
---bind gives a slot its path. The exit code is 0 for allow and for deny.
+connect, connect-unix or syscall. WHAT may begin with ${workspace}, ${home} or
+${tmp}; --bind gives a slot its path. The exit code is 0 for allow and for deny.
 
    obspc explain . read /etc/shadow
    obspc explain . write '${workspace}/.git/hooks/pre-commit'
    obspc explain . rename '${workspace}/a' '${workspace}/b'
    obspc explain . --policy payment-batch connect bank.example.com:443 --by /usr/bin/curl
+   obspc explain . syscall ptrace
    obspc explain . --why-not connect bank.example.com:80
    obspc explain . --bind home=/home/u read /home/u/.ssh/id_ed25519
 
@@ -224,7 +225,7 @@ func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
 		files[f.Name] = f.Data
 	}
 	for _, m := range models.All() {
-		if !p.HasTarget(m.Target) {
+		if !p.HasTarget(m.Target) || !models.Asked(m.Target, q.Kind) {
 			continue
 		}
 		model, err := m.Model(p, files, b)
@@ -261,6 +262,10 @@ var reasons = map[ir.Reason]string{
 	ir.Seen:          "its directory can be read, or something below it can",
 	ir.EndpointMatch: "this endpoint names host, port and program",
 	ir.NoEndpoint:    "no endpoint names this host, port and program",
+	ir.ByStatement:   "this statement names the call",
+	ir.ByList:        "it is one of the calls that no sandbox may make",
+	ir.InPart:        "some calls of that name no sandbox may make; the others are carried out",
+	ir.NotListed:     "no statement denies it, and what none denies may be called",
 }
 
 func (a answer) writeJSON(w io.Writer) error {

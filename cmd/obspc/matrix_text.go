@@ -27,7 +27,7 @@ type section struct {
 }
 
 // sectionNames are the sections in the order in which policies state them.
-var sectionNames = []string{"filesystem", "network", "environment", "limits", "system", "commands"}
+var sectionNames = []string{"filesystem", "network", "environment", "limits", "syscalls", "system", "commands"}
 
 // sheet lays the table out: in each section the configuration's own statements,
 // what obspc adds, then those of embedded templates, which share lines unless all

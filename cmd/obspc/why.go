@@ -7,6 +7,7 @@ import (
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 )
 
 // nearest is what comes closest to allowing what is denied, and what of the
@@ -41,7 +42,13 @@ func templateOf(policy string, o ir.Origin) string {
 // addWhy adds the chain of covering rules, what comes nearest when the answer is
 // no, and what to write for the other answer.
 func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy, q ir.Request, whyNot bool) {
-	if q.Kind != ir.ConnectRequest {
+	switch q.Kind {
+	case ir.ConnectRequest: // an endpoint has none behind it
+	case ir.SyscallRequest:
+		for _, rule := range bound.SyscallChain(q.Syscall) {
+			a.Chain = append(a.Chain, conf.rule(r, rule))
+		}
+	default:
 		for _, rule := range ir.NewDecider(bound).Chain(q.Path) {
 			a.Chain = append(a.Chain, conf.rule(r, rule))
 		}
@@ -57,6 +64,9 @@ func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy
 
 // change is what to write for the other answer.
 func change(a *answer, q ir.Request) string {
+	if q.Kind == ir.SyscallRequest {
+		return changeCall(a, q.Syscall)
+	}
 	if a.Decision == "allow" {
 		switch q.Kind {
 		case ir.ConnectRequest:
@@ -87,6 +97,25 @@ func change(a *answer, q ir.Request) string {
 	return fmt.Sprintf("to allow it, name host and port of %s in an endpoint block", q.Value())
 }
 
+// changeCall is what to write for the other answer about a system call.
+func changeCall(a *answer, name string) string {
+	use, used := syscalls.UseOf(name)
+	refusal, _ := syscalls.Refusing(name)
+	switch {
+	case a.Decision == "allow" && used && use.Always:
+		return fmt.Sprintf("no policy may deny it: %s", use.Why)
+	case a.Decision == "allow" && a.Reason == reasons[ir.ByStatement]:
+		return fmt.Sprintf("to deny it, take %q out of allow in the syscalls block", name)
+	case a.Decision == "allow":
+		return fmt.Sprintf("to deny it, write deny = [%q] in the syscalls block", name)
+	case a.Reason == reasons[ir.ByStatement]:
+		return fmt.Sprintf("to allow it, take %q out of deny in the syscalls block", name)
+	case syscalls.MayAllow(name):
+		return fmt.Sprintf("to allow it, write allow = [%q] in the syscalls block; it is refused elsewhere because: %s", name, refusal.Why)
+	}
+	return fmt.Sprintf("no policy may allow it: %s", refusal.Why)
+}
+
 // failed are the words for what of a request a rule does not meet.
 var failed = map[ir.Dimension]string{
 	ir.PathDimension:    "it is about another path",
@@ -95,6 +124,7 @@ var failed = map[ir.Dimension]string{
 	ir.HostDimension:    "it is for another host",
 	ir.PortDimension:    "the host is right, the port is not",
 	ir.ProgramDimension: "host and port are right, the program is not",
+	ir.CallDimension:    "it denies this very call",
 }
 
 // writeWhy is the part of the text that addWhy made.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/obspc/obspc/compiler/canon"
+	"github.com/obspc/obspc/compiler/syscalls"
 )
 
 // IsName reports whether s may name a policy, template, command or endpoint.
@@ -136,6 +137,7 @@ func (p *Policy) checkRest(fault func(string, ...any)) {
 			fault("limits %q and %q are out of order or the same", p.Limits[i-1].Name, l.Name)
 		}
 	}
+	p.checkSyscalls(fault)
 	for _, list := range [][]Name{p.System.Services, p.System.Sysctls, p.System.IPC, p.System.IOKit} {
 		for i, n := range list {
 			if n.Name == "" || !plainText(n.Name) || i > 0 && list[i-1].Name >= n.Name {
@@ -154,6 +156,26 @@ func (p *Policy) checkRest(fault func(string, ...any)) {
 	for i, c := range p.Commands {
 		if i > 0 && p.Commands[i-1].Name >= c.Name {
 			fault("commands %q and %q are out of order or the same", p.Commands[i-1].Name, c.Name)
+		}
+	}
+}
+
+// checkSyscalls holds the rules about system calls to what targets can keep: known
+// calls, nothing denied that the command is started by, nothing allowed that keeps
+// another promise.
+func (p *Policy) checkSyscalls(fault func(string, ...any)) {
+	for i, r := range p.Syscalls {
+		use, used := syscalls.UseOf(r.Name)
+		_, refused := syscalls.Refusing(r.Name)
+		switch {
+		case len(syscalls.On(r.Name)) == 0:
+			fault("there is no system call %q", r.Name)
+		case i > 0 && p.Syscalls[i-1].Name >= r.Name:
+			fault("system calls %q and %q are out of order or the same", p.Syscalls[i-1].Name, r.Name)
+		case r.Allow && refused && !syscalls.MayAllow(r.Name):
+			fault("no policy may allow the system call %q", r.Name)
+		case !r.Allow && used && use.Always:
+			fault("no policy may deny the system call %q", r.Name)
 		}
 	}
 }

@@ -6,7 +6,9 @@ type Reason string
 // The reasons. Default: no rule speaks of it. Level: the longest covering rule's
 // level decided. Held: the name belongs to a rule and stays. NotExecutable: no
 // execute rule covers it. NoSockets: unix = "none". Seen: its directory is
-// readable, or something below it is. EndpointMatch and NoEndpoint: network.
+// readable, or something below it is. EndpointMatch and NoEndpoint: network. Of system
+// calls: ByStatement, ByList (no sandbox may make it), InPart (some of it is on that
+// list), NotListed.
 const (
 	ByDefault     Reason = "default"
 	ByLevel       Reason = "level"
@@ -17,6 +19,10 @@ const (
 	Seen          Reason = "seen"
 	EndpointMatch Reason = "endpoint"
 	NoEndpoint    Reason = "no-endpoint"
+	ByStatement   Reason = "statement"
+	ByList        Reason = "list"
+	InPart        Reason = "in-part"
+	NotListed     Reason = "not-listed"
 )
 
 // RootSet is a set of roots.
@@ -52,6 +58,8 @@ type Decider struct {
 	addrs     []*Endpoint
 	levels    [numRoots]uint8 // by root: the set of levels its rules give, as bits
 	runs      [numRoots]bool  // by root: has an execute rule
+	syscalls  map[string]*SyscallRule
+	fixed     map[string]*listed // what no sandbox may make
 }
 
 // node is what the rules say about one path. Below: something named lies strictly
@@ -67,6 +75,7 @@ func NewDecider(p *Policy) *Decider {
 	d := &Decider{
 		nodes: make(map[Path]node, 2*(len(p.Files)+len(p.Execute))), unix: p.Unix,
 		exact: map[string][]*Endpoint{}, one: map[string][]*Endpoint{}, many: map[string][]*Endpoint{},
+		syscalls: make(map[string]*SyscallRule, len(p.Syscalls)), fixed: fixed(),
 	}
 	for i := range p.Files {
 		d.addFile(&p.Files[i])
@@ -83,6 +92,9 @@ func NewDecider(p *Policy) *Decider {
 	}
 	for i := range p.Endpoints {
 		d.addEndpoint(&p.Endpoints[i])
+	}
+	for i := range p.Syscalls {
+		d.syscalls[p.Syscalls[i].Name] = &p.Syscalls[i]
 	}
 	return d
 }
@@ -136,6 +148,8 @@ func (d *Decider) Decide(r Request) Decision {
 		return d.connectUnix(r.Path)
 	case ConnectRequest:
 		return d.connect(r)
+	case SyscallRequest:
+		return d.syscall(r.Syscall)
 	}
 	return Decision{Reason: ByDefault}
 }

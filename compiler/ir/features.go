@@ -44,6 +44,8 @@ const (
 	FeatureIPC               Feature = "system.ipc"
 	FeatureIOKit             Feature = "system.iokit"
 	FeatureCommand           Feature = "command"
+	FeatureSyscallsDeny      Feature = "syscalls.deny"
+	FeatureSyscallsAllow     Feature = "syscalls.allow"
 )
 
 // Features lists every feature, in the order in which tables show them.
@@ -54,7 +56,7 @@ func Features() []Feature {
 		FeatureUnixNone, FeatureUnixVisible, FeatureEndpoint, FeatureEndpointProgram, FeatureLoopback, FeatureEnvironment,
 		FeatureTimeout, FeatureMemory, FeatureProcesses, FeatureCPUTime, FeatureOpenFiles, FeatureFileSize,
 		FeatureTmpSize, FeatureWorkspaceSize, FeatureStdout, FeatureStderr,
-		FeatureServices, FeatureSysctls, FeatureIPC, FeatureIOKit, FeatureCommand,
+		FeatureSyscallsDeny, FeatureSyscallsAllow, FeatureServices, FeatureSysctls, FeatureIPC, FeatureIOKit, FeatureCommand,
 	}
 }
 
@@ -109,6 +111,13 @@ func (p *Policy) Uses() []Use {
 	}
 	for _, l := range p.Limits {
 		add(Feature("limits."+string(l.Name)), l.Origin, string(l.Name))
+	}
+	for _, r := range p.Syscalls {
+		if r.Allow {
+			add(FeatureSyscallsAllow, r.Origin, r.Name)
+		} else {
+			add(FeatureSyscallsDeny, r.Origin, r.Name)
+		}
 	}
 	p.System.uses(add)
 	for _, c := range p.Commands {

@@ -25,7 +25,8 @@ func (l Level) String() string { return levelNames[l] }
 type Origin string
 
 // Rule is one statement of a policy's authority. It is sealed: *FileRule,
-// *ExecuteRule, *UnixRule and *Endpoint are all there is.
+// *ExecuteRule, *UnixRule, *Endpoint and *SyscallRule are
+// what policies state.
 type Rule interface {
 	From() Origin
 	// String is the rule as a policy would state it, for people.
@@ -205,6 +206,7 @@ type Policy struct {
 	Endpoints   []Endpoint
 	Environment []Variable
 	Limits      []Limit
+	Syscalls    []SyscallRule // by name, each once
 	System      System
 	Commands    []Command
 	Waivers     []Waiver

@@ -53,6 +53,7 @@ type (
 		Endpoints   []wireEndpoint `json:"endpoints,omitempty"`
 		Environment []wireVariable `json:"environment,omitempty"`
 		Limits      []wireLimit    `json:"limits,omitempty"`
+		Syscalls    []wireSyscall  `json:"syscalls,omitempty"`
 		Services    []wireName     `json:"services,omitempty"`
 		Sysctls     []wireName     `json:"sysctls,omitempty"`
 		IPC         []wireName     `json:"ipc,omitempty"`
@@ -97,6 +98,11 @@ type (
 		Value  int64     `json:"value"`
 		Scope  Scope     `json:"scope,omitempty"`
 		Origin Origin    `json:"origin"`
+	}
+	wireSyscall struct {
+		Name   string `json:"name"`
+		Answer string `json:"answer"` // allow or deny
+		Origin Origin `json:"origin"`
 	}
 	wireName struct {
 		Name   string `json:"name"`

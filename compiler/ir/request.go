@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/obspc/obspc/compiler/syscalls"
 )
 
 // RequestKind is the verb of a request (design 5).
@@ -24,6 +26,7 @@ const (
 	ExecuteRequest     RequestKind = "execute"
 	ConnectRequest     RequestKind = "connect"
 	ConnectUnixRequest RequestKind = "connect-unix"
+	SyscallRequest     RequestKind = "syscall"
 )
 
 // FileRequests lists the words that ask about one path.
@@ -31,10 +34,14 @@ func FileRequests() []RequestKind {
 	return []RequestKind{ReadRequest, ListRequest, StatRequest, WriteRequest, CreateRequest, RemoveRequest, ExecuteRequest, ConnectUnixRequest}
 }
 
-// RequestKinds lists every word.
+// RequestKinds lists the words about what a policy lets be reached, which every target
+// answers. Beside them SyscallRequest asks about one system's calls.
 func RequestKinds() []RequestKind {
 	return append(FileRequests(), RenameRequest, LinkRequest, ConnectRequest)
 }
+
+// allWords lists every word.
+func allWords() []RequestKind { return append(RequestKinds(), SyscallRequest) }
 
 // Changes reports whether a request of this word changes a file or a name.
 func (k RequestKind) Changes() bool {
@@ -50,17 +57,18 @@ func (k RequestKind) Pairs() bool { return k == RenameRequest || k == LinkReques
 
 // Request is one thing a program in the sandbox may try. Path is what most words
 // ask about; To is the second path of rename and link; Host or Addr, and Port,
-// belong to connect. By is the program that asks, if HasBy.
+// belong to connect, Syscall to syscall. By is the program that asks, if HasBy.
 type Request struct {
-	Kind   RequestKind
-	Path   Path
-	To     Path
-	Host   string // canonical
-	Addr   netip.Addr
-	Port   uint16
-	By     Path
-	HasBy  bool
-	asText string
+	Kind    RequestKind
+	Path    Path
+	To      Path
+	Host    string // canonical
+	Addr    netip.Addr
+	Port    uint16
+	By      Path
+	HasBy   bool
+	Syscall string
+	asText  string
 }
 
 // String is the request as a user would type it.
@@ -72,6 +80,8 @@ func (r Request) String() string {
 		b.WriteString(netip.AddrPortFrom(r.Addr, r.Port).String())
 	case r.Kind == ConnectRequest:
 		b.WriteString(r.Host + ":" + strconv.Itoa(int(r.Port)))
+	case r.Kind == SyscallRequest:
+		b.WriteString(r.Syscall)
 	default:
 		b.WriteString(r.Path.String())
 	}
@@ -103,7 +113,7 @@ func ParseRequest(words []string) (Request, error) {
 		}
 		r.By, r.HasBy, objects = by, true, objects[:n-2]
 	}
-	if !slices.Contains(RequestKinds(), r.Kind) {
+	if !slices.Contains(allWords(), r.Kind) {
 		return Request{}, fmt.Errorf("%q is no request; write one of %s", words[0], listKinds())
 	}
 	want := 1
@@ -123,6 +133,13 @@ func parseObjects(r Request, objects []string) (Request, error) {
 	}
 	if r.HasBy {
 		return Request{}, fmt.Errorf("%s takes no program; only connect does", r.Kind)
+	}
+	if r.Kind == SyscallRequest {
+		if len(syscalls.On(objects[0])) == 0 {
+			return Request{}, fmt.Errorf("Linux has no system call %q on %s", objects[0], strings.Join(syscalls.Arches(), " or "))
+		}
+		r.Syscall = objects[0]
+		return r, nil
 	}
 	var err error
 	if r.Path, err = ParsePath(objects[0]); err != nil {
@@ -176,10 +193,10 @@ func literalAddress(host string) (netip.Addr, error) {
 }
 
 func listKinds() string {
-	kinds := RequestKinds()
-	words := make([]string, len(kinds))
+	kinds := allWords()
+	out := make([]string, len(kinds))
 	for i, k := range kinds {
-		words[i] = string(k)
+		out[i] = string(k)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(out, ", ")
 }

@@ -137,6 +137,10 @@ func (p *Policy) Text() string {
 		}
 		line(text, l.Origin)
 	}
+	section("syscalls", len(p.Syscalls))
+	for _, r := range p.Syscalls {
+		line(r.String(), r.Origin)
+	}
 	p.System.text(section, line)
 	for _, c := range p.Commands {
 		c.text(&b)

@@ -30,6 +30,7 @@ const (
 	HostDimension    Dimension = "host"
 	PortDimension    Dimension = "port"
 	ProgramDimension Dimension = "program"
+	CallDimension    Dimension = "call"
 )
 
 // Near is the rule that comes closest to allowing a request, and what of the
@@ -48,6 +49,8 @@ func WhyNot(p *Policy, r Request) Near {
 		if d := NewDecider(p); d.level(r.Path, Read).Allow {
 			return nearestExecute(p, r.Path)
 		}
+	case SyscallRequest:
+		return Near{p.SyscallChain(r.Syscall)[0], CallDimension}
 	case ConnectUnixRequest:
 		if !p.Unix.Visible {
 			return Near{&p.Unix, LevelDimension}

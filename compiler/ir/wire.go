@@ -168,6 +168,9 @@ func (p *Policy) wire() wirePolicy {
 	for _, l := range p.Limits {
 		w.Limits = append(w.Limits, wireLimit(l))
 	}
+	for _, r := range p.Syscalls {
+		w.Syscalls = append(w.Syscalls, wireSyscall{r.Name, answerWord(r.Allow), r.Origin})
+	}
 	for _, c := range p.Commands {
 		w.Commands = append(w.Commands, c.JSON())
 	}
@@ -175,6 +178,13 @@ func (p *Policy) wire() wirePolicy {
 		w.Waivers = append(w.Waivers, wireWaiver(v))
 	}
 	return w
+}
+
+func answerWord(allow bool) string {
+	if allow {
+		return "allow"
+	}
+	return "deny"
 }
 
 func wireNames(names []Name) []wireName {
@@ -294,6 +304,12 @@ func (p *Policy) readRest(w *wirePolicy) error {
 	}
 	for _, l := range w.Limits {
 		p.Limits = append(p.Limits, Limit(l))
+	}
+	for _, r := range w.Syscalls {
+		if r.Answer != answerWord(true) && r.Answer != answerWord(false) {
+			return fmt.Errorf("the system call %q is %q, not allow or deny", r.Name, r.Answer)
+		}
+		p.Syscalls = append(p.Syscalls, SyscallRule{Name: r.Name, Allow: r.Answer == answerWord(true), Origin: r.Origin})
 	}
 	for _, wc := range w.Commands {
 		c, err := wc.Command()

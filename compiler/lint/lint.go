@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/lang/diag"
 )
 
@@ -31,13 +32,22 @@ var checks = []struct {
 	{(*linter).programs, "execute limits which programs start, and these run any code that can be read"},
 	{(*linter).reads, "keys and other projects lie beside what is needed"},
 	{(*linter).sockets, "whoever connects to a service has what the service may do"},
+	{(*linter).calls, "a call that is denied alone leaves another that does the same"},
 	{(*linter).hosts, "names below a private suffix belong to anybody"},
 }
 
 type linter struct {
 	policy *ir.Policy
+	means  *ir.Decider // made when it is asked first
 	at     func(ir.Origin) diag.Range
 	list   diag.List
+}
+
+func (l *linter) decider() *ir.Decider {
+	if l.means == nil {
+		l.means = ir.NewDecider(l.policy)
+	}
+	return l.means
 }
 
 // statement is an origin less the element of its list.
@@ -98,10 +108,9 @@ func (l *linter) sockets() {
 	if !l.policy.Unix.Visible {
 		return
 	}
-	d := ir.NewDecider(l.policy)
 	var seen []string
 	for _, s := range services {
-		if d.Decide(ir.Request{Kind: ir.ConnectUnixRequest, Path: ir.MustPath(s)}).Allow {
+		if l.decider().Decide(ir.Request{Kind: ir.ConnectUnixRequest, Path: ir.MustPath(s)}).Allow {
 			seen = append(seen, s)
 		}
 	}
@@ -119,6 +128,30 @@ func (l *linter) hosts() {
 		}
 		if suffix, icann := publicsuffix.PublicSuffix(e.Host.Name); suffix == e.Host.Name && !icann {
 			l.list.Add(privateSuffix(l, e))
+		}
+	}
+}
+
+// calls looks for denied calls that have kin which are not denied: on each architecture,
+// of what it has.
+func (l *linter) calls() {
+	var told [][]string
+	for i := range l.policy.Syscalls {
+		rule := &l.policy.Syscalls[i]
+		kin := syscalls.Kin(rule.Name)
+		same := func(group []string) bool { return group[0] == kin[0] }
+		if rule.Allow || kin == nil || slices.ContainsFunc(told, same) {
+			continue
+		}
+		told = append(told, kin)
+		var left []string
+		for _, name := range kin {
+			if l.decider().Decide(ir.Request{Kind: ir.SyscallRequest, Syscall: name}).Allow {
+				left = append(left, name)
+			}
+		}
+		if len(left) > 0 {
+			l.list.Add(callLeaves(l, rule, left))
 		}
 	}
 }
@@ -158,6 +191,12 @@ func wideRule(l *linter, r *ir.FileRule) diag.Diagnostic {
 func serviceReachable(l *linter, seen []string) diag.Diagnostic {
 	return warning("service-reachable", l.at(l.policy.Unix.Origin), fmt.Sprintf("with unix = \"visible\" policy %s can connect to %s", l.policy.Name, some(seen)),
 		"deny the directories of sockets that are not needed")
+}
+
+// callLeaves reports a denial that takes nothing away.
+func callLeaves(l *linter, r *ir.SyscallRule, left []string) diag.Diagnostic {
+	return warning("syscall-kin", l.at(r.Origin), fmt.Sprintf("policy %s denies %s, and what it does can be done by %s", l.policy.Name, r.Name, some(left)),
+		"deny all of them that can be denied, or none")
 }
 
 // privateSuffix reports a wildcard over names of anybody's.

@@ -40,6 +40,16 @@ func TestPolicy(t *testing.T) {
 		{"service-reachable", `filesystem { read = ["/run/docker.sock"] }
 network { unix = "visible" }`, `filesystem { read = ["/run/user/1000/agent.sock"] }
 network { unix = "visible" }`},
+		{"syscall-kin", `syscalls {
+  deny = ["mkdir"]
+}`, `syscalls {
+  deny = ["mkdir", "mkdirat"]
+}`},
+		{"syscall-kin", `syscalls {
+  deny = ["fork", "vfork"]
+}`, `syscalls {
+  deny = ["fork", "vfork", "clone"]
+}`},
 		{"wildcard-private-suffix", `network {
   endpoint "pages" {
     host  = "*.github.io"

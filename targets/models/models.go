@@ -38,6 +38,10 @@ func All() []Modelled {
 	}
 }
 
+// Asked reports whether requests of the word are a target's to answer: system calls
+// are those of Linux.
+func Asked(t ir.Target, word ir.RequestKind) bool { return word != ir.SyscallRequest || t == ir.Bwrap }
+
 // Undecided is the layer of a request that a profile leaves open: what decides it
 // is not known here.
 const Undecided = "Seatbelt, undecided"

@@ -34,6 +34,9 @@ type refusal struct {
 func refusals(p *ir.Policy, a Arch) []refusal {
 	var out []refusal
 	for _, r := range syscalls.Refused() {
+		if rule := p.Syscall(r.Call); rule != nil && rule.Allow {
+			continue
+		}
 		if nr := numberOf(r.Call, a); nr != none {
 			out = append(out, refusal{r, nr, errno(r), watching(r)})
 		}

@@ -11,13 +11,7 @@ import (
 // Want is what a program for the policy has to grant, exactly: the meaning that
 // Grants is compared with, worked out from the tables alone.
 func Want(p *ir.Policy, arch Arch) Summary {
-	s := Summary{Arch: arch}
-	s.Arches = spans([]uint32{arch.audit(), arch.audit() + 1}, func(token uint32) Answer {
-		if token == arch.audit() {
-			return Answer{Mixed: true}
-		}
-		return Answer{Action: KillProcess}
-	})
+	s := own(arch)
 	list := refusals(p, arch)
 	breaks := []uint32{x32Bit}
 	for _, r := range list {
@@ -32,7 +26,6 @@ func Want(p *ir.Policy, arch Arch) Summary {
 		s.Socket[kind] = spans(breaks, func(family uint32) Answer { return wantSocket(p, family, kind) })
 		s.Pair[kind] = spans(breaks, func(family uint32) Answer { return wantPair(p, family, kind) })
 	}
-	s.Bits, s.Words = map[string]Bits{}, map[string]Spans{}
 	for _, r := range list {
 		switch w := r.watch; {
 		case w.bits != 0:
@@ -46,6 +39,21 @@ func Want(p *ir.Policy, arch Arch) Summary {
 		}
 	}
 	return s
+}
+
+// own is a summary of which only the architecture is known.
+func own(arch Arch) Summary {
+	return Summary{Arch: arch, Arches: interfaces(arch, Answer{Mixed: true}), Bits: map[string]Bits{}, Words: map[string]Spans{}}
+}
+
+// interfaces is what is answered by audit token: calls of another interface kill.
+func interfaces(arch Arch, own Answer) Spans {
+	return spans([]uint32{arch.audit(), arch.audit() + 1}, func(token uint32) Answer {
+		if token == arch.audit() {
+			return own
+		}
+		return Answer{Action: KillProcess}
+	})
 }
 
 func wantCall(list []refusal, arch Arch, nr uint32) Answer {

@@ -72,6 +72,7 @@ func (t touches) add(p *ir.Policy, q ir.Request, d ir.Decision) {
 	case ir.RenameRequest, ir.LinkRequest:
 		t.paths(p, q.Path, d, concerned)
 		t.paths(p, q.To, d, concerned)
+	case ir.SyscallRequest: // one statement speaks of a call at most
 	default:
 		t.paths(p, q.Path, d, concerned)
 	}
@@ -173,6 +174,9 @@ func stated(p *ir.Policy) []ir.Rule {
 	}
 	for i := range p.Endpoints {
 		add(&p.Endpoints[i])
+	}
+	for i := range p.Syscalls {
+		add(&p.Syscalls[i])
 	}
 	return out
 }

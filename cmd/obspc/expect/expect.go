@@ -201,6 +201,10 @@ func verdict(got, want bool) Status {
 
 // answer asks one target.
 func (out *Outcome) answer(p *ir.Policy, m model, q ir.Request, d ir.Decision) {
+	if !models.Asked(m.target, q.Kind) {
+		out.Targets = append(out.Targets, Answer{Target: m.target, Status: Skipped, Why: "system calls are those of Linux"})
+		return
+	}
 	allow, layer := m.answers.Decide(q)
 	a := Answer{Target: m.target, Status: verdict(allow, out.Want), Allow: allow, Layer: layer}
 	if a.Status == Failed && d.Allow && !allow {
@@ -224,7 +228,7 @@ func (out *Outcome) answer(p *ir.Policy, m model, q ir.Request, d ir.Decision) {
 func waiver(p *ir.Policy, t ir.Target, q ir.Request, d ir.Decision) (ir.Waiver, bool) {
 	concerned := map[ir.Feature]bool{}
 	switch q.Kind {
-	case ir.ConnectRequest, ir.ConnectUnixRequest, ir.ExecuteRequest:
+	case ir.ConnectRequest, ir.ConnectUnixRequest, ir.ExecuteRequest, ir.SyscallRequest:
 	case ir.RenameRequest, ir.LinkRequest:
 		concerned[ir.FeatureHeldDirectory], concerned[ir.FeatureOnlyCarveOut] = true, true
 	default:

@@ -18,6 +18,8 @@ func (b *Bench) cannot(asked ir.Binding, q ir.Request) string {
 		return "connections are not tried: they need a peer that answers"
 	case ir.ConnectUnixRequest:
 		return "sockets are not tried: they need a service that listens"
+	case ir.SyscallRequest:
+		return "system calls are not tried: without arguments that mean something, a refusal proves nothing"
 	}
 	paths := []ir.Path{q.Path}
 	if q.Kind.Pairs() {

@@ -171,7 +171,7 @@ func Policies(old, new *ir.Policy) Comparison {
 	// Grants that requests ask for, then grants beyond them, in the order in which a
 	// policy states them.
 	for _, obligation := range []func(){
-		c.files, c.hosts,
+		c.files, c.hosts, c.calls,
 		c.environment, c.limits, c.system, c.commands,
 		c.workspace, c.configuration, c.targets, c.waivers,
 	} {

@@ -15,7 +15,7 @@ import (
 var meaningless = []string{
 	"Policy.Name", "Endpoint.Name",
 	"FileRule.Origin", "ExecuteRule.Origin", "UnixRule.Origin", "Endpoint.Origin", "Variable.Origin", "Limit.Origin",
-	"Name.Origin", "Command.Origin", "Waiver.Origin",
+	"Name.Origin", "SyscallRule.Origin", "Command.Origin", "Waiver.Origin",
 }
 
 // everything is a policy with something of everything that counts in each of its
@@ -33,7 +33,8 @@ func everything() *ir.Policy {
 		Environment: []ir.Variable{
 			{Name: "V", Value: ir.Value{ir.Literal("v"), ir.SlotRef(ir.Home)}, Origin: "p/v"},
 		},
-		Limits: []ir.Limit{{Name: ir.Memory, Value: 1 << 20, Scope: ir.TreeScope, Origin: "p/m"}, {Name: ir.Timeout, Value: 1000, Origin: "p/l"}},
+		Limits:   []ir.Limit{{Name: ir.Memory, Value: 1 << 20, Scope: ir.TreeScope, Origin: "p/m"}, {Name: ir.Timeout, Value: 1000, Origin: "p/l"}},
+		Syscalls: []ir.SyscallRule{{Name: "ptrace", Allow: true, Origin: "p/y"}},
 		System: ir.System{
 			Services: []ir.Name{{Name: "s", Origin: "p/s"}}, Sysctls: []ir.Name{{Name: "s", Origin: "p/s"}},
 			IPC: []ir.Name{{Name: "s", Origin: "p/s"}}, IOKit: []ir.Name{{Name: "s", Origin: "p/s"}},

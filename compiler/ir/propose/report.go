@@ -86,7 +86,9 @@ type Call struct {
 	Program string `json:"program"`
 	Errno   string `json:"errno"`
 	Count   int    `json:"count"`
-	Add     []Line `json:"add,omitempty"` // to the policy's system block
+	// Rule is the policy's statement that denies it; nil where no sandbox may call it.
+	Rule *RuleAt `json:"rule,omitempty"`
+	Add  []Line  `json:"add,omitempty"` // to the policy's system block
 }
 
 // NewReport is what For found, for people. Place says where a statement stands,
@@ -100,10 +102,7 @@ func NewReport(s Setting, target ir.Target, list []Finding, place func(ir.Origin
 		}
 		d := Denied{Tried: TriedOf(s.Binding, f.Access), Reason: f.Decision.Reason, Withheld: f.Withheld, Add: []Line{}}
 		if rule := f.Decision.Rule; rule != nil {
-			d.Rule = &RuleAt{Text: rule.String(), Statement: string(rule.From())}
-			if file, line, ok := place(rule.From()); ok {
-				d.Rule.File, d.Rule.Line = file, line
-			}
+			d.Rule = RuleFor(rule, place)
 		}
 		for _, a := range f.Add {
 			d.Add = append(d.Add, a.line())
@@ -112,6 +111,15 @@ func NewReport(s Setting, target ir.Target, list []Finding, place func(ir.Origin
 	}
 	r.HCL = HCL(Merge(list))
 	return r
+}
+
+// RuleFor is the rule as a report has it.
+func RuleFor(rule ir.Rule, place func(ir.Origin) (file string, line int, ok bool)) *RuleAt {
+	out := &RuleAt{Text: rule.String(), Statement: string(rule.From())}
+	if file, line, ok := place(rule.From()); ok {
+		out.File, out.Line = file, line
+	}
+	return out
 }
 
 // TriedOf is an access with its paths as an author writes them.
@@ -178,6 +186,9 @@ func (r *Report) Text(w io.Writer, lead string) {
 	}
 	for _, c := range r.Calls {
 		fmt.Fprintf(w, "  %s\n", c)
+		if c.Rule != nil {
+			fmt.Fprintf(w, "    %s\n", c.Rule)
+		}
 		for _, l := range c.Add {
 			fmt.Fprintf(w, "    %s\n", l)
 		}
@@ -236,10 +247,15 @@ func (d Denied) because() string {
 		return "no execute rule covers it"
 	case d.Rule == nil:
 		return "no rule speaks of it"
-	case d.Rule.Line > 0:
-		return fmt.Sprintf("%s at %s:%d (%s)", d.Rule.Text, d.Rule.File, d.Rule.Line, d.Rule.Statement)
 	}
-	return fmt.Sprintf("%s (%s)", d.Rule.Text, d.Rule.Statement)
+	return d.Rule.String()
+}
+
+func (r *RuleAt) String() string {
+	if r.Line > 0 {
+		return fmt.Sprintf("%s at %s:%d (%s)", r.Text, r.File, r.Line, r.Statement)
+	}
+	return fmt.Sprintf("%s (%s)", r.Text, r.Statement)
 }
 
 func (l Line) String() string {
