@@ -201,6 +201,12 @@ func (o *opening) unproven(policy string, err error) Failure {
 	if errors.As(err, &e) {
 		file, _, _ := strings.Cut(e.Artifact, " ")
 		f.File, f.Stated = policy+"/"+file, o.stated(policy, e.Origin)
+		return f
+	}
+	// An artifact that is not read begins its error with its name.
+	file, fault, _ := strings.Cut(f.Message, ": ")
+	if slices.ContainsFunc(known, func(k row) bool { return k.file == file }) {
+		f.File, f.Message = policy+"/"+file, fault
 	}
 	return f
 }

@@ -132,7 +132,7 @@ func TestOnly(t *testing.T) {
 	at(files, "batch/run.json").Data = []byte("{}")
 	files = forge(t, files, nil)
 	trust := trusting(t, files)
-	wantRefused(t, Memory(files), trust, Artifacts, "batch", Unproven)
+	wantRefused(t, Memory(files), trust, Artifacts, "batch/run.json", Unproven)
 	trust.Only = []string{"web"}
 	v := wantVerified(t, Memory(files), trust)
 	if got := strings.Join(v.Policies(), " "); got != "web" || v.IR("batch") != nil || v.Linux("batch") != nil {

@@ -50,7 +50,7 @@ func TestContentAttacks(t *testing.T) {
 		{"checksums list an unlisted file", sums(func(s string) string { return s + hexA + "  zzz\n" }), Checksums, "zzz", Unlisted, "release.json does not"},
 		{"checksums lack a file", sums(func(s string) string { return s[strings.Index(s, "\n")+1:] }), Checksums, "batch/bwrap.args.txt", Missing, "SHA256SUMS does not list it"},
 		{"manifest lists nothing", manifest(`"artifacts":[`, `"artifacts":[],"x":[`), Structure, release.ManifestName, Malformed, "canonical"},
-		{"manifest of another generation", manifest(`"format":1`, `"format":2`), Structure, release.ManifestName, Unsupported, "generation"},
+		{"manifest of another generation", manifest(`"format":1`, `"format":2`), Structure, release.ManifestName, Unsupported, "made by a newer obspc"},
 		{"deep manifest", func(_ *testing.T, files []release.File) []release.File {
 			at(files, release.ManifestName).Data = []byte(strings.Repeat("[", 10_000))
 			return files

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/obspc/obspc/verify/release"
 )
@@ -41,11 +42,32 @@ func (o *opening) signature() {
 		o.fail(Failure{File: release.SignatureName, Reason: Malformed, Message: "the signature cannot be read: " + err.Error()})
 		return
 	}
-	if !slices.ContainsFunc(keys, func(k release.Key) bool { return k.Verifies(o.sumsData, signature) }) {
+	i := slices.IndexFunc(keys, func(k release.Key) bool { return k.Verifies(o.sumsData, signature) })
+	if i < 0 {
 		o.fail(Failure{
 			File: release.SignatureName, Reason: Untrusted,
 			Message: "it is no signature over SHA256SUMS by a trusted key (wanted " + names(keys) + ")",
 		})
+		return
+	}
+	o.checkWindow(keys[i])
+}
+
+// checkWindow refuses a key out of the window that the pins give it, and warns
+// before it closes.
+func (o *opening) checkWindow(k release.Key) {
+	if o.trust.Pins == nil {
+		return
+	}
+	window, now := o.trust.Pins.Windows[k.ID()], o.trust.Now
+	switch {
+	case !window.Holds(now):
+		o.fail(Failure{
+			File: release.SignatureName, Reason: Untrusted, Message: "the pins do not trust the key " + names([]release.Key{k}) + " at this time",
+			Wanted: window.String(), Found: now.UTC().Format(time.RFC3339),
+		})
+	case !window.Until.IsZero() && window.Until.Sub(now) < expiresSoon:
+		o.warn(fmt.Sprintf("the key %s is trusted %s, less than 14 days more", names([]release.Key{k}), window))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/obspc/obspc/verify/release"
 )
@@ -108,4 +109,45 @@ func TestSignature(t *testing.T) {
 	exact := byKey(ours)
 	exact.Sums = []release.Digest{digestOf(build(t, other))}
 	wantRefused(t, Memory(files), Trust{Now: now, Pins: exact}, Pins, release.SumsName, Untrusted)
+}
+
+// A key's window is held against the time of the verification, whenever the
+// release says that it was made.
+func TestKeyWindow(t *testing.T) {
+	ours, sign := signer(t)
+	theirs, _ := signer(t)
+	files := signed(sample(t), sign)
+	hour := time.Hour
+	for _, tt := range []struct {
+		name     string
+		window   release.Window
+		accepted bool
+		warns    string
+	}{
+		{"none", release.Window{}, true, ""},
+		{"open", release.Window{From: now.Add(-hour), Until: now.Add(60 * 24 * hour)}, true, ""},
+		{"begins now", release.Window{From: now}, true, ""},
+		{"soon over", release.Window{Until: now.Add(hour)}, true, "less than 14 days more"},
+		{"over", release.Window{Until: now}, false, ""},
+		{"long over", release.Window{From: now.Add(-3 * hour), Until: now.Add(-2 * hour)}, false, ""},
+		{"not begun", release.Window{From: now.Add(time.Second)}, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			pins := &release.Pins{Product: "payments", Serial: 12, Keys: []release.Key{theirs, ours}, Windows: map[release.Digest]release.Window{ours.ID(): tt.window}}
+			for _, trust := range []Trust{{Now: now, Pins: pins}, {Now: now, Pins: pins, Keys: []release.Key{ours}}} {
+				if !tt.accepted {
+					f := wantRefused(t, Memory(files), trust, Signature, release.SignatureName, Untrusted)
+					if f.Wanted != tt.window.String() || !strings.Contains(f.Message, string(ours.ID())) {
+						t.Errorf("the failure says %q", f)
+					}
+					continue
+				}
+				_, report := Open(Memory(files), trust)
+				warned := strings.Join(report.Warnings, "\n")
+				if !report.Verified() || (tt.warns == "") != (warned == "") || !strings.Contains(warned, tt.warns) {
+					t.Errorf("Open, want the warning %q:\n%s", tt.warns, report)
+				}
+			}
+		})
+	}
 }

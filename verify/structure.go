@@ -72,8 +72,8 @@ func manifestRefused(err error) Failure {
 	f := Failure{File: release.ManifestName, Reason: Malformed, Message: err.Error()}
 	switch {
 	case errors.As(err, &format):
-		f.Reason, f.Message = Unsupported, "the release is of another generation"
-		f.Wanted, f.Found = fmt.Sprintf("format %d", format.Want), fmt.Sprintf("format %d", format.Found)
+		f.Reason, f.Message = Unsupported, format.Cause()
+		f.Wanted, f.Found = release.Formats(), fmt.Sprintf("format %d", format.Found)
 	case errors.As(err, &name):
 		f.Reason, f.Message = UnsafeName, name.Error()
 	}

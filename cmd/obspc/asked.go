@@ -94,7 +94,8 @@ func (a *askedVerify) trust(c *cli.Context) (verify.Trust, error) {
 }
 
 // signatures are the checks beyond a key's signature: an identity's bundle, and
-// the statements that lie in a release whose signer is asked about.
+// a key's bundle and the statements that lie in a release whose signer is asked
+// about.
 func (a *askedVerify) signatures(c *cli.Context, trust verify.Trust) ([]verify.Check, error) {
 	var checks []verify.Check
 	keys := trust.Keys
@@ -102,7 +103,7 @@ func (a *askedVerify) signatures(c *cli.Context, trust verify.Trust) ([]verify.C
 		keys = trust.Pins.Keys
 	}
 	if len(keys) > 0 {
-		checks = append(checks, &sign.Statements{Keys: keys})
+		checks = append(checks, &sign.Bundle{Keys: keys}, &sign.Statements{Keys: keys})
 	}
 	subject, issuer, root := c.String("identity"), c.String("issuer"), c.String("trusted-root")
 	if subject == "" && issuer == "" && root == "" && c.String("bundle") == "" {
@@ -134,7 +135,7 @@ func keyFlag(usage string) cli.Flag { return &cli.StringSliceFlag{Name: "key", U
 func readKeys(files []string) ([]release.Key, error) {
 	var keys []release.Key
 	for _, file := range files {
-		text, err := readSmall(file, release.MaxKeyFile)
+		text, err := readTrusted(verify.Signature, file, release.MaxKeyFile)
 		if err != nil {
 			return nil, err
 		}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -62,6 +65,11 @@ func verifyRelease(c *cli.Context) error {
 		return wrongCall("%v", cleanPathError(err))
 	}
 	trust, err := asked.trust(c)
+	var unsafe *unsafeTrust
+	if errors.As(err, &unsafe) {
+		report := verify.Refused(verify.Dir(asked.release), unsafe.check, unsafe.fault)
+		return told(c, write, verdict.Subject{Report: report, Release: asked.release}, nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,19 +91,30 @@ func verifyRelease(c *cli.Context) error {
 		return err
 	}
 	checks = append(append(checks, held...), signed...)
-	verified, report := verify.Open(verify.Dir(asked.release), trust, checks...)
+	_, report := verify.Open(verify.Dir(asked.release), trust, checks...)
 	subject := verdict.Subject{Report: report, Release: asked.release, Sources: sourceDir(asked.source)}
-	if _, err := c.App.Writer.Write(write(subject, seen.report)); err != nil {
-		return &exitError{exitMachine, err}
-	}
+	ended := told(c, write, subject, seen.report)
 	if err := recompiled.shown(func(conf *configuration) error { return conf.report(c, false) }); err != nil {
 		return err
 	}
-	if verified == nil {
-		return &exitError{Code: report.ExitCode()}
-	}
-	return nil
+	return ended
 }
+
+// told writes the verdict, and ends the command by it: a no is one line on
+// standard error as well, whatever reads the rest.
+func told(c *cli.Context, write verdictWriter, subject verdict.Subject, seen *goldenReport) error {
+	report := subject.Report
+	if _, err := c.App.Writer.Write(write(subject, seen)); err != nil {
+		return &exitError{exitMachine, err}
+	}
+	if report.Verified() {
+		return nil
+	}
+	return &exitError{report.ExitCode(), fmt.Errorf("%s: %s", verify.Plain(subject.Release), report.Verdict())}
+}
+
+// verdictWriter writes a verdict in one of the formats.
+type verdictWriter func(verdict.Subject, *goldenReport) []byte
 
 // sourceDir is the directory that the names of policy files are relative to.
 func sourceDir(source string) string {
@@ -106,7 +125,7 @@ func sourceDir(source string) string {
 }
 
 // verdictFormat is how --format wants the verdict written.
-func verdictFormat(c *cli.Context) (func(verdict.Subject, *goldenReport) []byte, error) {
+func verdictFormat(c *cli.Context) (verdictWriter, error) {
 	switch f := c.String("format"); f {
 	case "text":
 		return func(s verdict.Subject, seen *goldenReport) []byte {
@@ -137,8 +156,30 @@ func verdictFormat(c *cli.Context) (func(verdict.Subject, *goldenReport) []byte,
 	}
 }
 
+// unsafeTrust is pins or a key that somebody else could change: the answer is no.
+type unsafeTrust struct {
+	check string
+	fault verify.Failure
+}
+
+func (e *unsafeTrust) Error() string { return e.fault.String() }
+
+// readTrusted reads pins or a public key, for the check of that name.
+func readTrusted(check, file string, limit int64) ([]byte, error) {
+	text, fault, absent := verify.ReadTrusted(file, limit)
+	switch {
+	case absent:
+		return nil, wrongCall("%w", cleanPathError(&fs.PathError{Op: "open", Path: file, Err: syscall.ENOENT}))
+	case fault == nil:
+		return text, nil
+	case fault.Reason == verify.UnsafeFile:
+		return nil, &exitError{exitNo, &unsafeTrust{check, *fault}}
+	}
+	return nil, wrongCall("%s", fault)
+}
+
 func readPins(file string) (*release.Pins, error) {
-	text, err := readSmall(file, release.MaxPins)
+	text, err := readTrusted(verify.Pins, file, release.MaxPins)
 	if err != nil {
 		return nil, err
 	}

@@ -107,12 +107,15 @@ func fields(args []string) (map[string][]string, error) {
 const maxPins = 1 << 20
 
 func readPins(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, wrongCall("pins: %v", err)
+	data, fault, _ := verify.ReadTrusted(path, maxPins)
+	if fault == nil {
+		return data, nil
 	}
-	defer file.Close()
-	return readAll("pins "+path, file, maxPins)
+	r := wrongCall("pins: %s; nothing was started", fault)
+	if fault.Reason == verify.UnsafeFile {
+		r.Code = runtime.No
+	}
+	return nil, r
 }
 
 func readAll(what string, r io.Reader, most int64) ([]byte, error) {

@@ -12,10 +12,12 @@ import (
 )
 
 // Schema names what release.json is; Format counts the generations of a release
-// as a whole, artifacts included. This version reads one generation.
+// as a whole, artifacts included. Readers take the current one and the one before,
+// OldestFormat, which is the same as long as there was only one.
 const (
-	Schema = "obspc.release/v1"
-	Format = 1
+	Schema       = "obspc.release/v1"
+	Format       = 1
+	OldestFormat = max(1, Format-1)
 )
 
 // LocalProduct is the product of a release that was given none. It is for the
@@ -91,13 +93,26 @@ type wireManifest struct {
 }
 
 // FormatError says that a release is of a generation this version does not read.
-type FormatError struct {
-	Found int64
-	Want  int64
-}
+type FormatError struct{ Found int64 }
 
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("%s: format %d, this version reads format %d", ManifestName, e.Found, e.Want)
+	return fmt.Sprintf("%s: %s: format %d, this version reads %s", ManifestName, e.Cause(), e.Found, Formats())
+}
+
+// Cause says which of the two is to be renewed.
+func (e *FormatError) Cause() string {
+	if e.Found > Format {
+		return "the release was made by a newer obspc; verify it with that version or a later one"
+	}
+	return "the release was made by an older obspc, in a form that is no longer read; compile it again"
+}
+
+// Formats are the generations that are read, for messages.
+func Formats() string {
+	if OldestFormat == Format {
+		return fmt.Sprintf("format %d", Format)
+	}
+	return fmt.Sprintf("format %d or %d", OldestFormat, Format)
 }
 
 // JSON is release.json: canonical, so one manifest has one text.
@@ -144,18 +159,21 @@ func checkFormat(data []byte) error {
 	var head struct {
 		Format *int64 `json:"format"`
 	}
-	if json.Unmarshal(data, &head) != nil || head.Format == nil || *head.Format == Format {
-		return nil
+	if json.Unmarshal(data, &head) != nil || head.Format == nil || *head.Format < 1 {
+		return nil // no generation of anything: the reader says what is wrong with it
 	}
-	return &FormatError{*head.Format, Format}
+	if f := *head.Format; f < OldestFormat || f > Format {
+		return &FormatError{f}
+	}
+	return nil
 }
 
 func (w *wireManifest) manifest() (*Manifest, error) {
 	if w.Schema != Schema {
 		return nil, fmt.Errorf("schema is %q, this version reads %q", w.Schema, Schema)
 	}
-	if w.Format != Format {
-		return nil, &FormatError{int64(w.Format), Format}
+	if w.Format < OldestFormat || w.Format > Format {
+		return nil, fmt.Errorf("format %d is none", w.Format)
 	}
 	m := &Manifest{
 		Product: w.Product, Serial: w.Serial, Compiler: w.Compiler, Inputs: w.Inputs, Sources: w.Sources, Artifacts: w.Artifacts,

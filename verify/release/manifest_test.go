@@ -3,6 +3,7 @@ package release
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -60,10 +61,16 @@ func TestParseManifestRefuses(t *testing.T) {
 
 func TestParseManifestNamesBothFormats(t *testing.T) {
 	good := string(fileNamed(t, build(t, sampleInput()), ManifestName))
-	bad := strings.Replace(good, `"format":1`, `"format":2,"more":[]`, 1)
+	bad := strings.Replace(good, fmt.Sprintf(`"format":%d`, Format), fmt.Sprintf(`"format":%d,"more":[]`, Format+1), 1)
 	var e *FormatError
-	if _, err := ParseManifest([]byte(bad)); !errors.As(err, &e) || e.Found != 2 || e.Want != Format {
+	if _, err := ParseManifest([]byte(bad)); !errors.As(err, &e) || e.Found != Format+1 || !strings.Contains(e.Error(), "made by a newer obspc") {
 		t.Errorf("ParseManifest of format 2 = %v, want a FormatError", err)
+	}
+	for _, none := range []string{"0", "-1"} {
+		bad := strings.Replace(good, fmt.Sprintf(`"format":%d`, Format), `"format":`+none, 1)
+		if _, err := ParseManifest([]byte(bad)); err == nil || errors.As(err, &e) || !strings.Contains(err.Error(), "is none") {
+			t.Errorf("ParseManifest of format %s = %v, want that it is none", none, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package release
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -66,6 +67,7 @@ func (p *Pins) replaceKeys(o PinOptions) error {
 			return fmt.Errorf("the pins trust no key %s that could be dropped", id)
 		}
 		p.Keys = slices.Delete(p.Keys, i, i+1)
+		delete(p.Windows, id)
 	}
 	for _, k := range o.Keys {
 		if p.IsRevoked(k.ID()) {
@@ -114,7 +116,7 @@ func (q *Pins) describe(old *Pins, m *Manifest, first bool) []string {
 		out[0] += fmt.Sprintf(" (lowest serial was %d)", old.Serial)
 	}
 	for _, k := range q.Keys {
-		out = append(out, fmt.Sprintf("trusts key %s %s", k.Type, k.ID()))
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("trusts key %s %s %s", k.Type, k.ID(), q.Windows[k.ID()]), " "))
 	}
 	for _, k := range old.Keys {
 		if !slices.Contains(q.Keys, k) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -14,8 +15,12 @@ import (
 // PinsName is the customary name of a pins file.
 const PinsName = "obspc.pins"
 
-// pinsFormat is the generation of pins files that this version reads.
-const pinsFormat = "1"
+// pinsFormat is the generation of pins files that this version reads, as the file
+// states it.
+const (
+	pinsGeneration = 1
+	pinsFormat     = "1"
+)
 
 // Pins say which releases of one product a consumer accepts. They are committed
 // in the consumer's repository, apart from any release, and reviewed like code.
@@ -27,6 +32,9 @@ type Pins struct {
 	Sums      []Digest // digests of a SHA256SUMS: whole releases; with Keys they may be absent
 	Artifacts Sums     // digests of single artifacts, by POLICY/FILE
 	Revoked   []Digest // digests of a SHA256SUMS, an artifact or a key that is never accepted again
+
+	// Windows say when keys are trusted, by their IDs; a key without one always is.
+	Windows map[Digest]Window
 
 	// comments are the comment lines that stand before a directive, by the text
 	// that identifies it; those at the end of the file by "".
@@ -43,6 +51,34 @@ func (p *Pins) ByKey() bool { return len(p.Keys) > 0 && len(p.Sums) == 0 && len(
 
 // IsRevoked reports whether d is never accepted again.
 func (p *Pins) IsRevoked(d Digest) bool { return slices.Contains(p.Revoked, d) }
+
+// Window is when a key is trusted: from its beginning on, and until before its end.
+// A zero time is no bound. It is held against the time of the verification: when
+// something was signed only the signer knows, and whoever stole a key would lie.
+type Window struct{ From, Until time.Time }
+
+// Holds reports whether the key is trusted at that time.
+func (w Window) Holds(at time.Time) bool {
+	return !at.Before(w.From) && (w.Until.IsZero() || at.Before(w.Until))
+}
+
+// String is the window as a pins file states it, "" for none.
+func (w Window) String() string {
+	var words []string
+	if !w.From.IsZero() {
+		words = append(words, "from", formatTime(w.From))
+	}
+	if !w.Until.IsZero() {
+		words = append(words, "until", formatTime(w.Until))
+	}
+	return strings.Join(words, " ")
+}
+
+// Trusts reports whether a key may vouch at that time as far as the pins say: it is
+// not revoked, and its window holds. Nil pins say nothing.
+func (p *Pins) Trusts(k Key, at time.Time) bool {
+	return p == nil || !p.IsRevoked(k.ID()) && p.Windows[k.ID()].Holds(at)
+}
 
 // Format is the pins file: one directive a line in a fixed order, lists sorted,
 // each line with the comments it was read with.
@@ -81,7 +117,7 @@ func (p *Pins) Format() []byte {
 
 func (p *Pins) keyLines() (out []string) {
 	for _, k := range p.Keys {
-		out = append(out, fmt.Sprintf("key %s %s", k.Type, k.Base64()))
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("key %s %s %s", k.Type, k.Base64(), p.Windows[k.ID()]), " "))
 	}
 	return out
 }
@@ -110,7 +146,7 @@ func (p *Pins) revokedLines() (out []string) {
 func (p *Pins) clone() *Pins {
 	q := *p
 	q.Keys, q.Sums, q.Artifacts, q.Revoked = slices.Clone(p.Keys), slices.Clone(p.Sums), slices.Clone(p.Artifacts), slices.Clone(p.Revoked)
-	q.comments = maps.Clone(p.comments)
+	q.Windows, q.comments = maps.Clone(p.Windows), maps.Clone(p.comments)
 	return &q
 }
 
@@ -219,7 +255,7 @@ func (r *pinsReader) line(n int, line string) string {
 	if !ok {
 		return fmt.Sprintf("unknown word %q; known are format, product, serial, expiry, key, sha256sums, artifact, revoked", words[0])
 	}
-	if len(words) != 1+directive.words {
+	if len(words) != 1+directive.words && !(directive.more && len(words) > 1+directive.words) {
 		return fmt.Sprintf("want %q", directive.form)
 	}
 	key := words[0]
@@ -244,28 +280,32 @@ var directives map[string]directive
 type directive struct {
 	form  string
 	words int
+	more  bool // further words may follow
 	list  bool
 	read  func(r *pinsReader, words []string) string
 }
 
 func init() {
 	directives = map[string]directive{
-		"format":     {"format " + pinsFormat, 1, false, readFormat},
-		"product":    {"product NAME", 1, false, readProduct},
-		"serial":     {"serial NUMBER", 1, false, readSerial},
-		"expiry":     {"expiry required|none", 1, false, readExpiry},
-		"key":        {"key TYPE BASE64", 2, true, readKey},
-		"sha256sums": {"sha256sums SHA256", 1, true, readSums},
-		"artifact":   {"artifact POLICY/FILE SHA256", 2, true, readArtifact},
-		"revoked":    {"revoked SHA256", 1, true, readRevoked},
+		"format":     {"format " + pinsFormat, 1, false, false, readFormat},
+		"product":    {"product NAME", 1, false, false, readProduct},
+		"serial":     {"serial NUMBER", 1, false, false, readSerial},
+		"expiry":     {"expiry required|none", 1, false, false, readExpiry},
+		"key":        {"key TYPE BASE64 [from TIME] [until TIME]", 2, true, true, readKey},
+		"sha256sums": {"sha256sums SHA256", 1, false, true, readSums},
+		"artifact":   {"artifact POLICY/FILE SHA256", 2, false, true, readArtifact},
+		"revoked":    {"revoked SHA256", 1, false, true, readRevoked},
 	}
 }
 
 func readFormat(_ *pinsReader, w []string) string {
-	if w[0] != pinsFormat {
-		return fmt.Sprintf("format %s, this version reads format %s", w[0], pinsFormat)
+	if w[0] == pinsFormat {
+		return ""
 	}
-	return ""
+	if n, err := strconv.Atoi(w[0]); err == nil && n > pinsGeneration {
+		return fmt.Sprintf("format %s was written by a newer obspc; this version reads format %s", w[0], pinsFormat)
+	}
+	return fmt.Sprintf("format %s, this version reads format %s", w[0], pinsFormat)
 }
 
 func readProduct(r *pinsReader, w []string) string {
@@ -298,11 +338,47 @@ func readKey(r *pinsReader, w []string) string {
 	if err != nil {
 		return err.Error()
 	}
+	window, fault := readWindow(w[2:])
+	switch {
+	case fault != "":
+		return fault
+	case slices.Contains(r.pins.Keys, k):
+		return "the key is stated a second time"
+	case window != Window{}:
+		if r.pins.Windows == nil {
+			r.pins.Windows = map[Digest]Window{}
+		}
+		r.pins.Windows[k.ID()] = window
+	}
 	r.pins.Keys = append(r.pins.Keys, k)
 	if at := r.seen["revoked "+string(k.ID())]; at > 0 {
 		return fmt.Sprintf("key is revoked in line %d", at)
 	}
 	return ""
+}
+
+// readWindow reads "from TIME until TIME", either of which may be missing.
+func readWindow(words []string) (w Window, fault string) {
+	for _, bound := range []struct {
+		word string
+		to   *time.Time
+	}{{"from", &w.From}, {"until", &w.Until}} {
+		if len(words) < 2 || words[0] != bound.word {
+			continue
+		}
+		at, err := ParseTime(words[1])
+		if err != nil {
+			return w, err.Error()
+		}
+		*bound.to, words = at, words[2:]
+	}
+	switch {
+	case len(words) > 0:
+		return w, fmt.Sprintf("want %q", directives["key"].form)
+	case !w.Until.IsZero() && !w.Until.After(w.From):
+		return w, "the key's window is empty: it ends before it begins"
+	}
+	return w, ""
 }
 
 func readSums(r *pinsReader, w []string) string {

@@ -66,6 +66,41 @@ func TestPinsRoundTrip(t *testing.T) {
 	}
 }
 
+// Windows stand behind their keys and follow them.
+func TestWindows(t *testing.T) {
+	const text = "format 1\nproduct payments\nserial 12\nexpiry required\n" +
+		"key ecdsa-p256 " + testKey + " from 2026-01-01T00:00:00Z until 2027-01-01T00:00:00Z\nkey ed25519 " + otherKey + " until 2028-01-01T00:00:00Z\n"
+	p, err := ParsePins([]byte(text))
+	if err != nil || string(p.Format()) != text {
+		t.Fatalf("Format = %q, %v, want %q", p.Format(), err, text)
+	}
+	ours, theirs := mustKey(t, testKey), mustKey(t, otherKey)
+	at := func(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+	for _, tt := range []struct {
+		key  Key
+		at   time.Time
+		want bool
+	}{
+		{ours, at(2025), false}, {ours, at(2026), true}, {ours, at(2027), false}, {theirs, at(2025), true}, {theirs, at(2028), false},
+	} {
+		if got := p.Trusts(tt.key, tt.at); got != tt.want {
+			t.Errorf("Trusts(%s, %v) = %v", tt.key.Type, tt.at, got)
+		}
+	}
+	if !(*Pins)(nil).Trusts(ours, at(2030)) {
+		t.Error("no pins exclude a key")
+	}
+	next := sampleManifest()
+	q, said, err := Update(p, next, hexA, PinOptions{UnsafeDropKeys: []Digest{ours.ID()}})
+	if err != nil || len(q.Windows) != 1 || len(p.Windows) != 2 || !strings.Contains(strings.Join(said, "\n"), "until 2028-01-01T00:00:00Z") {
+		t.Errorf("Update = %+v, %q, %v", q, said, err)
+	}
+	p.Revoked = []Digest{theirs.ID()}
+	if p.Trusts(theirs, at(2026)) {
+		t.Error("a revoked key is trusted")
+	}
+}
+
 func TestPinsOrderIsFixed(t *testing.T) {
 	const mixed = "format 1\nrevoked " + hexB + "\nexpiry none\nserial 0\n# why\nsha256sums " + hexA + "\nproduct local\n"
 	const want = "format 1\nproduct local\nserial 0\nexpiry none\n\n# why\nsha256sums " + hexA + "\nrevoked " + hexB + "\n"
@@ -127,6 +162,13 @@ func TestParsePinsRefuses(t *testing.T) {
 		{"key twice", head + "key ecdsa-p256 " + testKey + "\nkey ecdsa-p256 " + testKey + "\n", 6, "second time"},
 		{"key pinned and revoked", head + "key ecdsa-p256 " + testKey + "\nrevoked " + testKeyID() + "\n", 6, "pinned above"},
 		{"key revoked and pinned", head + "revoked " + testKeyID() + "\nkey ecdsa-p256 " + testKey + "\n", 6, "revoked in line 5"},
+		{"key twice, with a window", head + "key ecdsa-p256 " + testKey + "\nkey ecdsa-p256 " + testKey + " until 2030-01-01T00:00:00Z\n", 6, "second time"},
+		{"window of a day", head + "key ecdsa-p256 " + testKey + " until 2030-01-01\n", 5, "2030-01-01"},
+		{"window without an end", head + "key ecdsa-p256 " + testKey + " until\n", 5, "want"},
+		{"window the other way round", head + "key ecdsa-p256 " + testKey + " until 2030-01-01T00:00:00Z from 2029-01-01T00:00:00Z\n", 5, "want"},
+		{"window that ends first", head + "key ecdsa-p256 " + testKey + " from 2030-01-01T00:00:00Z until 2030-01-01T00:00:00Z\n", 5, "empty"},
+		{"another bound", head + "key ecdsa-p256 " + testKey + " before 2030-01-01T00:00:00Z\n", 5, "want"},
+		{"newer format", strings.Replace(head, "format 1", "format 2", 1), 1, "newer obspc"},
 		{"hidden text", head + "# \u202esmuggled\n", 5, "does not print"},
 		{"comment after a statement", head + "sha256sums " + hexA + " # x\n", 5, "want"},
 		{"invalid UTF-8", head + "# \xff\n", 5, "UTF-8"},
@@ -262,6 +304,7 @@ func TestUpdateKeys(t *testing.T) {
 
 func FuzzParsePins(f *testing.F) {
 	f.Add([]byte(goodPins))
+	f.Add([]byte("format 1\nproduct p\nserial 1\nexpiry none\nkey ecdsa-p256 " + testKey + " from 2026-01-01T00:00:00Z until 2027-01-01T00:00:00Z\n"))
 	f.Add([]byte("format 1\nproduct local\nserial 0\nexpiry none\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := ParsePins(data)

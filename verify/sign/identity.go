@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/root"
 	sigverify "github.com/sigstore/sigstore-go/pkg/verify"
 
@@ -77,15 +76,9 @@ func (i *Identity) Run(s *verify.Subject) ([]verify.Failure, []string) {
 
 // read holds a bundle to the form that is written today, then to the identity.
 func (i *Identity) read(sums, text []byte) error {
-	b := &bundle.Bundle{}
-	if err := b.UnmarshalJSON(text); err != nil {
+	b, err := parseBundle(text)
+	if err != nil {
 		return err
-	}
-	if b.MediaType != MediaType {
-		return fmt.Errorf("its media type is %q, want %q", b.MediaType, MediaType)
-	}
-	if b.GetMessageSignature() == nil {
-		return errors.New("it signs a statement and not the file")
 	}
 	return i.hold(sums, b)
 }

@@ -15,7 +15,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -130,12 +129,10 @@ func (s *Signer) Sums(sums []byte) (detached, bundle []byte, err error) {
 		return nil, nil, err
 	}
 	digest := sha256.Sum256(sums)
-	spki := sha256.Sum256([]byte(s.key.DER))
 	bundle, err = compactBundle(&bundlepb.Bundle{
 		MediaType: MediaType,
 		VerificationMaterial: &bundlepb.VerificationMaterial{
-			// The hint is the digest of the key, in base64, as cosign writes it.
-			Content: &bundlepb.VerificationMaterial_PublicKey{PublicKey: &commonpb.PublicKeyIdentifier{Hint: base64.StdEncoding.EncodeToString(spki[:])}},
+			Content: &bundlepb.VerificationMaterial_PublicKey{PublicKey: &commonpb.PublicKeyIdentifier{Hint: hintOf(s.key)}},
 		},
 		Content: &bundlepb.Bundle_MessageSignature{MessageSignature: &commonpb.MessageSignature{
 			MessageDigest: &commonpb.HashOutput{Algorithm: commonpb.HashAlgorithm_SHA2_256, Digest: digest[:]},

@@ -175,11 +175,12 @@ func (*Statements) Anchors() bool { return false }
 
 // Run reads each statement that is there.
 func (c *Statements) Run(s *verify.Subject) (failures []verify.Failure, warnings []string) {
+	keys := trusted(s, c.Keys)
 	for _, name := range []string{ProvenanceName, ResultName} {
 		text, ok := s.Attachment(name)
 		switch {
 		case ok:
-			if err := c.read(s, name, text); err != nil {
+			if err := c.read(s, keys, name, text); err != nil {
 				failures = append(failures, verify.Failure{File: name, Reason: verify.Untrusted, Message: "the statement does not hold: " + err.Error()})
 			}
 		case slices.Contains(c.Required, name):
@@ -189,8 +190,8 @@ func (c *Statements) Run(s *verify.Subject) (failures []verify.Failure, warnings
 	return failures, warnings
 }
 
-func (c *Statements) read(s *verify.Subject, name string, text []byte) error {
-	payload, err := c.open(text)
+func (c *Statements) read(s *verify.Subject, keys []release.Key, name string, text []byte) error {
+	payload, err := openEnvelope(keys, text)
 	if err != nil {
 		return err
 	}
@@ -211,14 +212,15 @@ func (c *Statements) read(s *verify.Subject, name string, text []byte) error {
 	return c.readSummary(st, m)
 }
 
-// open checks the envelope's signature and returns the payload that was signed.
-func (c *Statements) open(text []byte) ([]byte, error) {
+// openEnvelope checks the signature of an envelope and returns the payload that was
+// signed.
+func openEnvelope(keys []release.Key, text []byte) ([]byte, error) {
 	line := bytes.TrimSuffix(text, []byte("\n"))
 	if bytes.Contains(line, []byte("\n")) {
 		return nil, errors.New("it has more than one line, and one statement is one line")
 	}
 	err := errors.New("no key is trusted")
-	for _, k := range c.Keys {
+	for _, k := range keys {
 		public, perr := publicOf(k)
 		if perr != nil {
 			return nil, perr

@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/obspc/obspc/verify/release"
+)
+
+// watched is a source that notes which files are read.
+type watched struct {
+	Source
+	names *[]string
+}
+
+func (w watched) open() (tree, error) {
+	t, err := w.Source.open()
+	return watchedTree{t, w.names}, err
+}
+
+type watchedTree struct {
+	tree
+	names *[]string
+}
+
+func (t watchedTree) read(name string, limit int64, hold bool) (content, *Failure) {
+	*t.names = append(*t.names, name)
+	return t.tree.read(name, limit, hold)
+}
+
+// A release with an unsafe name in either list has no artifact opened under any
+// name that it gives.
+func TestNothingIsOpenedUnderAnUnsafeName(t *testing.T) {
+	reads := func(files []release.File) []string {
+		var names []string
+		Open(watched{Memory(files), &names}, Trust{Now: now})
+		slices.Sort(names)
+		return names
+	}
+	files := sample(t)
+	if got := reads(files); len(got) < len(files) {
+		t.Fatalf("of a good release %q are read", got)
+	}
+	for _, name := range []string{"../x", "/etc/passwd", "a//b", "./a", "a/../b", "", "a/", `C:\\x`, `a\\b`} {
+		bad := sample(t)
+		f := at(bad, release.ManifestName)
+		f.Data = replaced(f.Data, `"name":"web/run.json"`, `"name":"`+name+`"`)
+		if got := reads(resum(bad)); !slices.Equal(got, []string{release.SumsName, release.ManifestName}) {
+			t.Errorf("with %q in release.json these are read: %q", name, got)
+		}
+	}
+	bad := sample(t)
+	f := at(bad, release.SumsName)
+	f.Data = append(f.Data, string(release.Sum(nil))+"  ../x\n"...)
+	if got := reads(bad); !slices.Equal(got, []string{release.SumsName, release.ManifestName}) {
+		t.Errorf("with ../x in SHA256SUMS these are read: %q", got)
+	}
+}
+
+// What is trusted is a plain file that nobody else can change.
+func TestReadTrusted(t *testing.T) {
+	const text = "what is trusted"
+	for _, tt := range []struct {
+		name   string
+		make   func(path string) error
+		reason Reason // "": read
+		absent bool
+	}{
+		{"plain", func(string) error { return nil }, "", false},
+		{"read-only", func(path string) error { return os.Chmod(path, 0o400) }, "", false},
+		{"link to a plain one", func(path string) error { return moveAndLink(filepath.Dir(path), filepath.Base(path)) }, "", false},
+		{"group may write", func(path string) error { return os.Chmod(path, 0o664) }, UnsafeFile, false},
+		{"others may write", func(path string) error { return os.Chmod(path, 0o646) }, UnsafeFile, false},
+		{"second name", func(path string) error { return os.Link(path, path+".2") }, UnsafeFile, false},
+		{"folder", func(path string) error { return swapFor(filepath.Dir(path), filepath.Base(path), mkdir) }, UnsafeFile, false},
+		{"fifo", func(path string) error { return swapFor(filepath.Dir(path), filepath.Base(path), mkfifo) }, UnsafeFile, false},
+		{"link to a device", func(path string) error {
+			return swapFor(filepath.Dir(path), filepath.Base(path), func(path string) error { return os.Symlink("/dev/zero", path) })
+		}, UnsafeFile, false},
+		{"large", func(path string) error { return os.Truncate(path, 1<<30) }, Oversize, false},
+		{"missing", os.Remove, Missing, true},
+		{"another user's", func(path string) error {
+			if os.Geteuid() != 0 {
+				return os.Chmod(path, 0o646) // a file cannot be given away here
+			}
+			return os.Chown(path, 65534, 65534)
+		}, UnsafeFile, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "folder", "trusted")
+			if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, path, []byte(text))
+			if err := tt.make(path); err != nil {
+				t.Fatal(err)
+			}
+			data, fault, absent := ReadTrusted(path, 1024)
+			if tt.reason == "" {
+				if fault != nil || string(data) != text {
+					t.Errorf("ReadTrusted = %q, %v", data, fault)
+				}
+				return
+			}
+			if fault == nil || fault.Reason != tt.reason || data != nil || absent != tt.absent {
+				t.Errorf("ReadTrusted = %q, %v, absent %v; want %s", data, fault, absent, tt.reason)
+			}
+		})
+	}
+}
+
+// A report on what is trusted tells that fault and nothing else, and is a no.
+func TestRefused(t *testing.T) {
+	r := Refused(Dir("release"), Pins, Failure{File: "obspc.pins", Reason: UnsafeFile, Message: "others may write to it"})
+	if r.Verified() || r.ExitCode() != exitNo || len(r.Failures()) != 1 || r.Verdict() != "unverified: pins failed; first: obspc.pins: unsafe-file: others may write to it" {
+		t.Errorf("Refused = exit %d, %s", r.ExitCode(), r)
+	}
+}
