@@ -1,11 +1,14 @@
 package obspc_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -163,4 +166,82 @@ func inProject(dir, bin string, uid int, command string) (string, error) {
 	}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+var (
+	testNamed  = regexp.MustCompile("`(Test[A-Za-z0-9]+)(/[a-z0-9]+)?`")
+	testDefine = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
+	attackRow  = regexp.MustCompile(`(?m)^\| ([A-Za-z0-9-]+) \|.*$`)
+)
+
+// advisories are those that docs/verification.md has to answer.
+var advisories = []string{
+	"CVE-2022-36056", "CVE-2026-22703", "CVE-2024-53267", "GHSA-9vcr-p3rj-q5q6", "CVE-2026-39395", "CVE-2026-31830", "GHSA-cq38-jh5f-37mq",
+	"CVE-2022-29173", "CVE-2025-2888",
+}
+
+// TestDocsOfAttacks: every attack of the page names tests, each of them exists, and
+// what TestAttacks tries stands on the page.
+func TestDocsOfAttacks(t *testing.T) {
+	text, err := os.ReadFile("docs/verification.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined, tried := testNames(t), map[string]bool{}
+	for _, at := range attacks() {
+		tried[at.row] = true
+	}
+	rows := map[string]bool{}
+	for _, m := range attackRow.FindAllStringSubmatch(string(text), -1) {
+		if m[1] == "row" || m[1] == "advisory" {
+			continue
+		}
+		rows[m[1]] = true
+		named := testNamed.FindAllStringSubmatch(m[0], -1)
+		if len(named) == 0 {
+			t.Errorf("row %s names no test", m[1])
+		}
+		own := false
+		for _, n := range named {
+			if !defined[n[1]] {
+				t.Errorf("row %s names %s, which is no test", m[1], n[1])
+			}
+			if n[2] != "" && !tried[n[2][1:]] {
+				t.Errorf("row %s names %s, and TestAttacks has no such row", m[1], n[0])
+			}
+			own = own || n[2] == "/"+m[1]
+		}
+		if tried[m[1]] && !own {
+			t.Errorf("row %s does not name TestAttacks/%s", m[1], m[1])
+		}
+	}
+	wanted := append(slices.Sorted(maps.Keys(tried)), advisories...)
+	for n := 1; n <= 24; n++ {
+		wanted = append(wanted, strconv.Itoa(n))
+	}
+	for _, row := range wanted {
+		if !rows[row] {
+			t.Errorf("docs/verification.md has no row %s", row)
+		}
+	}
+}
+
+// testNames are all test functions of the repository.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range testDefine.FindAllStringSubmatch(string(source), -1) {
+			out[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
