@@ -92,12 +92,27 @@ func (o *opening) readSums() {
 	o.sumsData, o.report.Digest = c.data, string(c.digest)
 }
 
+// maxAttachments bounds the signatures, bundles and statements of a release: they
+// are held in memory, and no list says how many there are.
+const maxAttachments = 16
+
 func (o *opening) readAttachments() {
 	o.attachments = map[string][]byte{}
+	var names []string
 	for name, e := range o.entries {
-		if !release.IsAttachment(name) || e.directory || e.fault != nil {
-			continue
+		if release.IsAttachment(name) && !e.directory && e.fault == nil {
+			names = append(names, name)
 		}
+	}
+	if len(names) > maxAttachments {
+		o.fail(Failure{
+			Reason: Oversize, Message: "the release has too many signatures and statements",
+			Wanted: fmt.Sprintf("at most %d", maxAttachments), Found: fmt.Sprint(len(names)),
+		})
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		c, fault := o.tree.read(name, release.MaxSignature, true)
 		if fault != nil {
 			o.fail(*fault)

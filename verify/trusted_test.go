@@ -1,9 +1,13 @@
 package verify
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/obspc/obspc/verify/release"
@@ -116,5 +120,56 @@ func TestRefused(t *testing.T) {
 	r := Refused(Dir("release"), Pins, Failure{File: "obspc.pins", Reason: UnsafeFile, Message: "others may write to it"})
 	if r.Verified() || r.ExitCode() != exitNo || len(r.Failures()) != 1 || r.Verdict() != "unverified: pins failed; first: obspc.pins: unsafe-file: others may write to it" {
 		t.Errorf("Refused = exit %d, %s", r.ExitCode(), r)
+	}
+}
+
+// mostMemory is what looking at a hostile release may allocate in all, in bytes.
+const mostMemory = 64 << 20
+
+// A directory full of what should not be there is refused at once and costs little,
+// however large its files are: no more is read than release.json states.
+func TestOpenIsBounded(t *testing.T) {
+	for name, attack := range map[string]func(dir string) error{
+		"checksums of a gigabyte": func(dir string) error { return os.Truncate(dir+"/"+release.SumsName, 1<<30) },
+		"manifest of a gigabyte":  func(dir string) error { return os.Truncate(dir+"/"+release.ManifestName, 1<<30) },
+		"artifact of a gigabyte":  func(dir string) error { return os.Truncate(dir+"/web/run.json", 1<<30) },
+		"map of a gigabyte":       func(dir string) error { return os.Truncate(dir+"/web/"+release.MapName, 1<<30) },
+		"signature of a gigabyte": func(dir string) error {
+			return errors.Join(os.WriteFile(dir+"/"+release.SignatureName, nil, 0o644), os.Truncate(dir+"/"+release.SignatureName, 1<<30))
+		},
+		"ten thousand files": func(dir string) error {
+			var errs []error
+			for i := range 10_000 {
+				errs = append(errs, os.WriteFile(fmt.Sprintf("%s/web/%d.json", dir, i), nil, 0o644))
+			}
+			return errors.Join(errs...)
+		},
+		"a thousand statements": func(dir string) error {
+			var errs []error
+			for i := range 1000 {
+				path := fmt.Sprintf("%s/%d.intoto.jsonl", dir, i)
+				errs = append(errs, os.WriteFile(path, nil, 0o644), os.Truncate(path, release.MaxSignature))
+			}
+			return errors.Join(errs...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := sample(t)
+			dir, trust := written(t, files), trusting(t, files)
+			if err := attack(dir); err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			v, report := Open(Dir(dir), trust)
+			runtime.ReadMemStats(&after)
+			if strings.Contains(name, "thousand") && !strings.Contains(report.String(), "oversize") && !strings.Contains(report.String(), "more than") {
+				t.Errorf("that there are too many is not told:\n%s", report.Verdict())
+			}
+			if most := after.TotalAlloc - before.TotalAlloc; v != nil || most > mostMemory {
+				t.Errorf("accepted: %v, with %d bytes allocated, want at most %d:\n%s", v != nil, most, mostMemory, report.Verdict())
+			}
+		})
 	}
 }

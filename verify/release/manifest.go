@@ -133,8 +133,13 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	}
 	// Every object costs many times its two bytes once decoded, so they are
 	// counted first. Braces inside strings are counted too: names hold none.
+	// So does every element of a list, whatever stands there, hence the commas; the
+	// limit leaves room for some in the values of variables.
 	if n := bytes.Count(data, []byte{'{'}); n > 2*MaxFiles {
 		return nil, fmt.Errorf("%s has %d objects, at most %d are read", ManifestName, n, 2*MaxFiles)
+	}
+	if n := bytes.Count(data, []byte{','}); n > 16*MaxFiles {
+		return nil, fmt.Errorf("%s has %d commas, at most %d are read", ManifestName, n, 16*MaxFiles)
 	}
 	if err := checkFormat(data); err != nil {
 		return nil, err

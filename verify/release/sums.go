@@ -141,13 +141,15 @@ const maxLine = 4096
 // lines returns the lines without their LF. Size and count are checked before
 // anything is split.
 func (r *lineReader) lines(data []byte, maxBytes, maxLines int) []string {
-	switch n := bytes.Count(data, []byte{'\n'}); {
+	switch {
 	case len(data) == 0:
 		r.fault(1, "file is empty: nothing would be verified")
 		return nil
 	case len(data) > maxBytes:
 		r.fault(1, fmt.Sprintf("file has more than %d bytes", maxBytes))
 		return nil
+	}
+	switch n := bytes.Count(data, []byte{'\n'}); {
 	case n > maxLines:
 		r.fault(maxLines+1, fmt.Sprintf("file has more than %d lines", maxLines))
 		return nil

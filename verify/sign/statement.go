@@ -212,12 +212,20 @@ func (c *Statements) read(s *verify.Subject, keys []release.Key, name string, te
 	return c.readSummary(st, m)
 }
 
+// maxSignatures bounds those of one envelope; obspc writes one.
+const maxSignatures = 8
+
 // openEnvelope checks the signature of an envelope and returns the payload that was
 // signed.
 func openEnvelope(keys []release.Key, text []byte) ([]byte, error) {
 	line := bytes.TrimSuffix(text, []byte("\n"))
 	if bytes.Contains(line, []byte("\n")) {
 		return nil, errors.New("it has more than one line, and one statement is one line")
+	}
+	// An envelope is one object with one for each signature. The payload, in base64,
+	// has none, and every signature is tried.
+	if n := bytes.Count(line, []byte{'{'}); n > 1+maxSignatures {
+		return nil, fmt.Errorf("it has more than %d signatures", maxSignatures)
 	}
 	err := errors.New("no key is trusted")
 	for _, k := range keys {
@@ -312,6 +320,11 @@ func (c *Statements) readSummary(st statement, m *release.Manifest) error {
 
 // strict decodes JSON without unknown members and without anything behind it.
 func strict(data []byte, to any) error {
+	// What is decoded costs many times its bytes, so it is counted first: a release
+	// of the most files and sources has fewer of each.
+	if bytes.Count(data, []byte{'{'}) > 8*release.MaxFiles || bytes.Count(data, []byte{','}) > 16*release.MaxFiles {
+		return fmt.Errorf("it speaks of more than a release holds (%d files)", release.MaxFiles)
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
