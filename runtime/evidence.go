@@ -77,6 +77,7 @@ type Evidence struct {
 	Stream      *DigestEvidence   `json:"stream,omitempty"` // what bwrap read
 	Environment []string          `json:"environment,omitempty"`
 	Limits      []LimitEvidence   `json:"limits,omitempty"`
+	Landlock    *LandlockEvidence `json:"landlock,omitempty"` // absent: no domain was made
 
 	Started    string          `json:"started"` // RFC 3339, UTC
 	Finished   string          `json:"finished"`
@@ -121,6 +122,17 @@ type HostEvidence struct {
 	User     int           `json:"user"`
 	Obsrun   string        `json:"obsrun"`
 	Bwrap    *FileEvidence `json:"bwrap,omitempty"`
+}
+
+// LandlockEvidence is what the command's domain asked of the kernel: the level of
+// landlock.json that was taken, the ABI that the policy needs (absent: none, all of
+// it is a second layer), and the names of what is handled.
+type LandlockEvidence struct {
+	ABI     int      `json:"abi"`
+	Needed  int      `json:"needed,omitempty"`
+	Files   []string `json:"files"`
+	Scopes  []string `json:"scopes,omitempty"`
+	Logging []string `json:"logging,omitempty"`
 }
 
 // FactEvidence is what stood at a path when the policy was bound. Device and inode

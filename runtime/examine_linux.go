@@ -173,9 +173,11 @@ func (x *examination) seccomp() (State, string, string) {
 
 func (x *examination) landlock() (State, string, string) {
 	if x.abi >= landlock.ABI {
-		return OK, fmt.Sprintf("ABI %d, of which %d is needed", x.abi, landlock.ABI), ""
+		return OK, fmt.Sprintf("ABI %d, of which %d is needed; %s", x.abi, landlock.ABI, givenBy(x.abi)), ""
 	}
-	refusal := noLandlock(x.abi)
+	var h HostEvidence
+	describeHost(&h)
+	refusal := noLandlock(x.abi, h.Kernel)
 	found := fmt.Sprintf("ABI %d, and %d is needed", x.abi, landlock.ABI)
 	switch {
 	case errors.Is(x.noABI, unix.ENOSYS):
@@ -186,6 +188,34 @@ func (x *examination) landlock() (State, string, string) {
 		found = fmt.Sprintf("it cannot be asked for: %v", x.noABI)
 	}
 	return Missing, found + "; only policies that let everything readable start would run", refusal.Help
+}
+
+// givenBy says what domains have on a kernel of that ABI, and what they lack.
+func givenBy(abi int) string {
+	have, lack := []string{"files as mounted"}, []string(nil)
+	for _, l := range (&landlock.Rules{Programs: true}).Levels()[1:] {
+		names := strings.Join(l.Names(landlock.File, landlock.Directory, landlock.Scope, landlock.Logging), ", ")
+		if l.ABI <= abi {
+			have = append(have, names)
+			continue
+		}
+		lack = append(lack, fmt.Sprintf("%s (ABI %d, Linux %s)", names, l.ABI, linuxOf(l.ABI)))
+	}
+	text := "below the mounts, every command has " + strings.Join(have, ", ")
+	if lack != nil {
+		text += "; not " + strings.Join(lack, ", ")
+	}
+	return text
+}
+
+// linuxOf is the first release of Linux with that ABI.
+func linuxOf(abi int) string {
+	for _, rev := range landlock.Revisions() {
+		if rev.ABI == abi {
+			return rev.Linux
+		}
+	}
+	return ""
 }
 
 func (x *examination) home() (State, string, string) {

@@ -32,6 +32,14 @@ func WithoutInotify() (undo func()) {
 	return func() { inotify = unix.InotifyInit1 }
 }
 
+// WithLandlock lets the kernel have that Landlock ABI, or none and the errno that
+// says why.
+func WithLandlock(abi int, why error) (undo func()) {
+	before := landlockVersion
+	landlockVersion = func() (int, error) { return abi, why }
+	return func() { landlockVersion = before }
+}
+
 // RemoveMade is removeMade.
 func RemoveMade(dir int, name string, since time.Time) error { return removeMade(dir, name, since) }
 

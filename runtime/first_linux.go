@@ -12,27 +12,26 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/runtime/domain"
 )
 
 // instructions is what the first process is told, in one message: a length of
 // four bytes, then JSON.
 type instructions struct {
 	// What execve takes is bytes: JSON strings would change those that are no UTF-8.
-	Path     []byte       `json:"path"` // of the command, inside
-	Argv     [][]byte     `json:"argv"`
-	Env      [][]byte     `json:"env"`
-	Dir      string       `json:"dir"`
-	Limits   []rlimit     `json:"limits"`
-	Last     []rlimit     `json:"last"`    // set last: setting up needs descriptors and threads
-	Confine  bool         `json:"confine"` // restrict by Landlock
-	Execute  []grant      `json:"execute"`
-	Reparent []grant      `json:"reparent"`
-	Write    []grant      `json:"write"`
-	Filter   filter       `json:"filter"` // loaded last
-	Nodes    []wantedNode `json:"nodes"`
-	Command  identity     `json:"command"`
-	ByFile   bool         `json:"by_file"`  // start the opened file itself, not the path
-	Terminal bool         `json:"terminal"` // the command gets one, whose master comes with the ready byte
+	Path     []byte          `json:"path"` // of the command, inside
+	Argv     [][]byte        `json:"argv"`
+	Env      [][]byte        `json:"env"`
+	Dir      string          `json:"dir"`
+	Limits   []rlimit        `json:"limits"`
+	Last     []rlimit        `json:"last"`   // set last: setting up needs descriptors and threads
+	Domain   *domain.Request `json:"domain"` // restrict by Landlock
+	Filter   filter          `json:"filter"` // loaded last
+	Nodes    []wantedNode    `json:"nodes"`
+	Command  identity        `json:"command"`
+	ByFile   bool            `json:"by_file"`  // start the opened file itself, not the path
+	Terminal bool            `json:"terminal"` // the command gets one, whose master comes with the ready byte
 }
 
 // rlimit is one resource limit (setrlimit(2)), soft and hard.
@@ -40,13 +39,6 @@ type rlimit struct {
 	Resource int    `json:"resource"`
 	Soft     uint64 `json:"soft"`
 	Hard     uint64 `json:"hard"`
-}
-
-// grant is a path that Landlock gives a right to: to what lies at or below it, or
-// only to itself.
-type grant struct {
-	Path string `json:"path"`
-	Only bool   `json:"only"`
 }
 
 // wantedNode is a path and the node that was found there when the policy was
@@ -179,9 +171,9 @@ func prepare(do *instructions) error {
 	if err := setLimits(do.Limits); err != nil {
 		return err
 	}
-	var rules ruleset
-	if do.Confine {
-		if rules, err = openRules(do); err != nil {
+	var rules *domain.Ruleset
+	if do.Domain != nil {
+		if rules, err = do.Domain.Open(); err != nil {
 			return err
 		}
 	}
@@ -191,8 +183,8 @@ func prepare(do *instructions) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
-	if do.Confine {
-		if err := rules.enforce(); err != nil {
+	if rules != nil {
+		if err := rules.Enforce(); err != nil {
 			return err
 		}
 	}
@@ -275,20 +267,6 @@ func setLimit(l rlimit) error {
 		return fmt.Errorf("set limit %d: %w", l.Resource, err)
 	}
 	return nil
-}
-
-func openRules(do *instructions) (ruleset, error) {
-	rules, err := newRuleset()
-	if err == nil {
-		err = rules.grantExecute(do.Execute)
-	}
-	if err == nil {
-		err = rules.grantReparent(do.Reparent)
-	}
-	if err == nil {
-		err = rules.grantWrite(do.Write)
-	}
-	return rules, err
 }
 
 // checkNodes compares what stands at paths with what stood there when the policy

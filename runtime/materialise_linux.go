@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/runtime/domain"
 	"github.com/obspc/obspc/targets/bwrap"
 	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/targets/seccomp"
@@ -79,8 +81,15 @@ func (r *execution) seccomp() ([]byte, *Refusal) {
 }
 
 func (r *execution) needLandlock() *Refusal {
-	if have := r.evidence.Host.Landlock; r.linux.Landlock.Needed() && have < landlock.ABI {
-		return noLandlock(have)
+	host := r.evidence.Host
+	if host.Landlock < r.linux.Landlock.Needs() {
+		return noLandlock(host.Landlock, host.Kernel)
+	}
+	if asked := r.linux.Landlock.Asked(host.Landlock); asked.ABI > 0 {
+		r.evidence.Landlock = &LandlockEvidence{
+			ABI: asked.ABI, Needed: r.linux.Landlock.Needs(), Files: asked.Names(landlock.File, landlock.Directory),
+			Scopes: asked.Names(landlock.Scope), Logging: asked.Names(landlock.Logging),
+		}
 	}
 	return nil
 }
@@ -153,39 +162,19 @@ func (r *execution) lacking() []*bwrap.MissingError {
 }
 
 // instructions is what the first process is told.
-func (r *execution) instructions() (*instructions, error) {
+func (r *execution) instructions() *instructions {
 	c := r.command
 	do := &instructions{
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
-		Confine: r.evidence.Host.Landlock >= landlock.ABI, Terminal: r.launch.terminal,
+		Domain: r.domain(), Terminal: r.launch.terminal,
 		Filter: r.launch.added,
 	}
 	do.Limits, do.Last = r.rlimits()
-	switch {
-	case !r.linux.Landlock.Needed():
-		// A domain that refuses nothing still keeps what is in it from looking into
-		// processes outside of it (landlock(7)): PID 1, through /proc/1/mem and
-		// /proc/1/fd, which no filter of calls sees.
-		do.Execute, do.Reparent = []grant{{Path: "/"}}, []grant{{Path: "/"}}
-	default:
-		var err error
-		if do.Execute, err = r.granted(r.linux.Landlock.Bind(r.binding)); err != nil {
-			return nil, err
-		}
-		if do.Reparent, err = r.granted(r.linux.Landlock.BindReparent(r.binding)); err != nil {
-			return nil, err
-		}
-	}
-	for _, rule := range r.bound.Files {
-		if rule.Level == ir.Write && rule.Path.Root() == ir.Host {
-			do.Write = append(do.Write, grant{rule.Path.String(), rule.Only})
-		}
-	}
 	for _, at := range r.compared {
 		n := r.survey.nodes[at]
 		do.Nodes = append(do.Nodes, wantedNode{at.String(), n.stat.Dev, n.stat.Ino})
 	}
-	return do, nil
+	return do
 }
 
 func bytesOf(list []string) [][]byte {
@@ -210,20 +199,21 @@ func (r *execution) visibleDirectory() string {
 	return "/"
 }
 
-// granted is Landlock's rules for this binding. Those that lead over links are
-// left out: checkExecute found a rule for what they lead to.
-func (r *execution) granted(rules []landlock.BoundRule) ([]grant, error) {
-	var out []grant
-	for _, rule := range rules {
-		at, err := ir.NewPath(ir.Host, rule.Path)
+// domain is what Landlock is asked for; nil where no domain is made. One is made
+// wherever the kernel can, whether or not the policy needs it: beside the files,
+// what is in it cannot look into processes outside of it (landlock(7)), PID 1,
+// through /proc/1/mem and /proc/1/fd, which no filter of calls sees.
+func (r *execution) domain() *domain.Request {
+	return domain.For(r.linux.Landlock, r.evidence.Host.Landlock, r.binding, func(path string) bool {
+		at, err := ir.NewPath(ir.Host, path)
 		if err != nil {
-			return nil, fmt.Errorf("landlock: %w", err)
+			diag.Bug("landlock rule for %q: %v", path, err)
 		}
-		if n := r.survey.nodes[at]; n == nil || len(n.links) == 0 {
-			out = append(out, grant{rule.Path, rule.Only})
-		}
-	}
-	return out, nil
+		// Those that lead over links of the machine: checkExecute and bwrap.Table found a
+		// rule for what they lead to. Those of the minimal /dev lead to /proc.
+		n := r.survey.nodes[at]
+		return n != nil && len(n.links) > 0 || r.table.Decides(at).Kind == bwrap.SymbolicLink
+	})
 }
 
 func noProgram() *Refusal {
@@ -232,9 +222,13 @@ func noProgram() *Refusal {
 	return r
 }
 
-func noLandlock(have int) *Refusal {
+func noLandlock(have int, kernel string) *Refusal {
+	abi := "none"
+	if have > 0 {
+		abi = fmt.Sprintf("ABI %d", have)
+	}
 	return refuse(Machine, "use Linux 5.19 or later with landlock in the lsm= boot parameter, or let everything readable start (execute)",
-		"this policy says what may be executed, which needs Landlock ABI %d; this kernel has %d", landlock.ABI, have)
+		"this policy says what may be executed, which needs Landlock ABI %d; Linux %s here has %s", landlock.ABI, kernel, abi)
 }
 
 func linkedExecute(rule ir.ExecuteRule, real ir.Path) *Refusal {

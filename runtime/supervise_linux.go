@@ -28,11 +28,7 @@ func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *s
 		return refuse(Machine, "", "%v", err)
 	}
 	defer w.stop()
-	do, err := r.instructions()
-	if err != nil {
-		return refuse(Bug, "", "%v", err)
-	}
-	message, err := do.message()
+	message, err := r.instructions().message()
 	if err != nil {
 		return refuse(Input, "", "%v", err)
 	}

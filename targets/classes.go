@@ -6,7 +6,6 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
-	"github.com/obspc/obspc/targets/landlock"
 )
 
 // sandbox is what the Linux artifacts make of one class of machines, and what the
@@ -16,8 +15,7 @@ type sandbox struct {
 	machine machine
 	facts   bwrap.Facts
 	table   *bwrap.Table
-	starts  cover // what Landlock lets start
-	moves   cover // directories whose entries it lets be moved elsewhere
+	domain  domain // what Landlock grants
 	means   *ir.Decider
 	bound   *ir.Policy
 }
@@ -43,9 +41,7 @@ func (v *validator) sandbox(m machine, bound *ir.Policy) (*sandbox, error) {
 		}
 		return nil, v.differs(bwrapFile, "%v (%s)", err, m)
 	}
-	s.starts = covered(v.read.Landlock.Bind(m.binding), missing)
-	s.moves = covered(v.read.Landlock.BindReparent(m.binding), missing)
-	s.starts.everything, s.moves.everything = !v.read.Landlock.Needed(), !v.read.Landlock.Needed()
+	s.domain = domainOf(v.read.Landlock, m.binding, missing)
 	return s, nil
 }
 
@@ -117,7 +113,7 @@ func (s *sandbox) nodes() []ir.Path {
 	for p := range s.facts {
 		add(p)
 	}
-	for _, c := range []cover{s.starts, s.moves} {
+	for _, c := range []cover{s.domain.starts, s.domain.reads, s.domain.writes} {
 		for p := range c.paths {
 			add(p)
 		}
@@ -140,7 +136,7 @@ func (s *sandbox) compare(q ir.Path) error {
 	at := s.table.Resolve(q)
 	linked := at != q
 	a := s.table.Access(at)
-	runs := a.Read && s.starts.has(at)
+	runs := a.Read && s.domain.starts.has(at)
 	connects := a.Read && s.unix
 	for _, c := range [...]struct {
 		kind    ir.RequestKind
@@ -150,8 +146,12 @@ func (s *sandbox) compare(q ir.Path) error {
 		{ir.ExecuteRequest, runs}, {ir.ConnectUnixRequest, connects},
 	} {
 		r := ir.Request{Kind: c.kind, Path: at}
-		if d := s.means.Decide(r); d.Allow != c.allowed && (c.allowed || !linked && !s.tighter(q)) {
+		d := s.means.Decide(r)
+		if d.Allow != c.allowed && (c.allowed || !linked && !s.tighter(q)) {
 			return s.mismatch(r, d)
+		}
+		if d.Allow && c.allowed && !s.domain.allows(s.table, r) {
+			return s.withheld(r, d)
 		}
 	}
 	return s.compareName(q)
@@ -166,15 +166,15 @@ func (s *sandbox) compareName(q ir.Path) error {
 	a := s.table.Access(q)
 	for _, kind := range [...]ir.RequestKind{ir.CreateRequest, ir.RemoveRequest} {
 		r := ir.Request{Kind: kind, Path: q}
-		if d := s.means.Decide(r); d.Allow != a.Name && (a.Name || !s.tighter(q)) {
+		d := s.means.Decide(r)
+		if d.Allow != a.Name && (a.Name || !s.tighter(q)) {
 			return s.mismatch(r, d)
 		}
-	}
-	// A rename or link is allowed where both names are, so the answers above are the
-	// answers about pairs; across mounts it fails, which is declared. Into another
-	// directory Landlock has its say as well. Pseudo-terminals are never moved.
-	if a.Name && a.Kind != bwrap.Terminals && !s.moves.has(parent) {
-		return s.differs(landlockFile, "nothing can be moved out of %s (%s)", parent, s.machine)
+		// A rename or link is allowed where both names are, so these answers are the
+		// answers about pairs; across mounts it fails, which is declared.
+		if d.Allow && a.Name && !s.domain.allows(s.table, r) {
+			return s.withheld(r, d)
+		}
 	}
 	return nil
 }
@@ -217,34 +217,4 @@ func (s *sandbox) backed() error {
 		}
 	}
 	return nil
-}
-
-// cover is what bound Landlock rules grant.
-type cover struct {
-	everything bool
-	paths      map[ir.Path]bool // true: and all below
-}
-
-// covered indexes rules; those that are optional and missing grant nothing.
-func covered(rules []landlock.BoundRule, missing func(ir.Path) bool) cover {
-	c := cover{paths: make(map[ir.Path]bool, len(rules))}
-	for _, r := range rules {
-		p, err := ir.NewPath(ir.Host, r.Path)
-		if err == nil && !(r.Optional && missing(p)) {
-			c.paths[p] = c.paths[p] || !r.Only
-		}
-	}
-	return c
-}
-
-func (c cover) has(p ir.Path) bool {
-	if c.everything {
-		return true
-	}
-	for q := range p.Upward() {
-		if below, ok := c.paths[q]; ok && (below || q == p) {
-			return true
-		}
-	}
-	return false
 }

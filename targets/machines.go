@@ -7,6 +7,7 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/landlock"
 )
 
 // machine is one class of machines: where slots are bound, and what the named
@@ -128,11 +129,8 @@ func (v *validator) unnamed() string {
 		ok := !slices.ContainsFunc(v.policy.Files, func(r ir.FileRule) bool { return taken(r.Path) }) &&
 			!slices.ContainsFunc(v.policy.Execute, func(r ir.ExecuteRule) bool { return taken(r.Path) }) &&
 			!slices.ContainsFunc(v.read.Set.Operations, func(o bwrap.Operation) bool { return taken(o.Path) })
-		for _, r := range v.read.Landlock.Rules {
-			ok = ok && !taken(r.Path)
-		}
-		for _, r := range v.read.Landlock.Reparent {
-			ok = ok && !taken(r.Path)
+		for _, list := range [][]landlock.Rule{v.read.Landlock.Execute, v.read.Landlock.Read, v.read.Landlock.Write} {
+			ok = ok && !slices.ContainsFunc(list, func(r landlock.Rule) bool { return taken(r.Path) })
 		}
 		if ok {
 			return name

@@ -12,11 +12,11 @@ import (
 
 // Model is what the Linux artifacts of one policy do on one machine.
 type Model struct {
-	binding       ir.Binding
-	table         *bwrap.Table
-	starts, moves cover
-	unix          bool
-	calls         []calls // by architecture
+	binding ir.Binding
+	table   *bwrap.Table
+	domain  domain
+	unix    bool
+	calls   []calls // by architecture
 }
 
 // LinuxModel reads the policy's Linux artifacts, by name within its folder, and
@@ -65,10 +65,7 @@ func (l *Linux) Model(b ir.Binding, f bwrap.Facts) (*Model, error) {
 		return nil, fmt.Errorf("%s: %w", bwrapFile, err)
 	}
 	missing := func(p ir.Path) bool { fact, known := f[p]; return known && fact.Kind == bwrap.Missing }
-	m := &Model{binding: b, table: table}
-	m.starts = covered(l.Landlock.Bind(b), missing)
-	m.moves = covered(l.Landlock.BindReparent(b), missing)
-	m.starts.everything, m.moves.everything = !l.Landlock.Needed(), !l.Landlock.Needed()
+	m := &Model{binding: b, table: table, domain: domainOf(l.Landlock, b, missing)}
 	for arch, program := range l.Seccomp {
 		grants := seccomp.Grants(program, arch)
 		m.unix = m.unix || grants.UnixSockets()
@@ -117,26 +114,15 @@ func (m *Model) Decide(r ir.Request) (allow bool, layer string) {
 		if !m.unix {
 			return false, SeccompLayer
 		}
-	case ir.ExecuteRequest:
-		if m.table.Allows(r) {
-			return m.starts.has(m.table.Resolve(r.Path)), LandlockLayer
-		}
-	case ir.RenameRequest, ir.LinkRequest:
-		if m.table.Allows(r) && !m.reparents(r.Path, r.To) {
-			return false, LandlockLayer
-		}
 	}
-	return m.table.Allows(r), MountLayer
-}
-
-// reparents reports whether Landlock lets an entry go from one directory to the
-// other: into another one it asks for the right to on both sides
-// (LANDLOCK_ACCESS_FS_REFER, linux/landlock.h).
-func (m *Model) reparents(from, to ir.Path) bool {
-	a, _ := from.Parent()
-	b, _ := to.Parent()
-	a, b = m.table.Resolve(a), m.table.Resolve(b)
-	return a == b || m.moves.has(a) && m.moves.has(b)
+	if !m.table.Allows(r) {
+		return false, MountLayer
+	}
+	allow = m.domain.allows(m.table, r)
+	if r.Kind == ir.ExecuteRequest || !allow {
+		return allow, LandlockLayer
+	}
+	return true, MountLayer
 }
 
 // Refusal lists the errors with which the kernel refuses a request that Decide
@@ -153,10 +139,8 @@ func (m *Model) Refusal(r ir.Request) []string {
 		return []string{syscalls.Denied(r.Syscall)}
 	case layer == SeccompLayer:
 		return []string{"EAFNOSUPPORT"}
-	case layer == LandlockLayer && r.Kind == ir.ExecuteRequest:
-		return []string{"EACCES"}
 	case layer == LandlockLayer:
-		return []string{"EXDEV"}
+		return []string{"EACCES"}
 	}
 	return m.table.Refusal(m.bound(r))
 }

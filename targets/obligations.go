@@ -24,7 +24,7 @@ var obligations = []struct {
 	{"O7 hosts", (*validator).hosts, "no route without a proxy, and no endpoint that pretends there is one"},
 	{"O2 classes", (*validator).classes, "one path for each class of paths, every word, on every class of machines"},
 	{"O4 statements", (*validator).statements, "no mount without its rule, no rule without its mount: what no request tells apart"},
-	{"O4 statements", (*validator).landlockStatements, "the same of what may start and be moved"},
+	{"O4 statements", (*validator).landlockStatements, "the same of what Landlock grants, below the mounts"},
 }
 
 // fragment reads the artifacts strictly (O1): each reader accepts what its printer

@@ -38,6 +38,22 @@ func (s *sandbox) mismatch(r ir.Request, d ir.Decision) error {
 	return e
 }
 
+// withheld reports a request that policy and mounts allow and Landlock does not.
+func (s *sandbox) withheld(r ir.Request, d ir.Decision) error {
+	e := s.validator.mismatch(landlockFile, r, d, s.machine.String())
+	e.Allowed.Artifact = false
+	if rule := s.stated(d.Rule); rule != nil {
+		e.Statement = rule.String()
+	}
+	list := "/write"
+	switch r.Kind {
+	case ir.ReadRequest, ir.ListRequest, ir.ExecuteRequest:
+		list = "/read, none of /write"
+	}
+	e.Place = landlockFile + ": no rule of " + list
+	return e
+}
+
 // stated is the rule with its slots, as the policy has it; nil for no rule about a
 // path.
 func (s *sandbox) stated(bound ir.Rule) ir.Rule {
@@ -81,20 +97,20 @@ func (v *validator) line(o bwrap.Operation) string {
 // there is none.
 func (s *sandbox) landlockPlace(p ir.Path) string {
 	rules := s.read.Landlock
-	if !rules.Needed() {
-		return landlockFile + ": nothing is handled"
+	if !rules.Programs {
+		return landlockFile + ": everything starts"
 	}
 	best := -1
-	for i, r := range rules.Rules {
+	for i, r := range rules.Execute {
 		at := s.machine.binding.Path(r.Path)
-		if (at == p || !r.Only && at.Covers(p)) && (best < 0 || at.Depth() > s.machine.binding.Path(rules.Rules[best].Path).Depth()) {
+		if (at == p || !r.Only && at.Covers(p)) && (best < 0 || at.Depth() > s.machine.binding.Path(rules.Execute[best].Path).Depth()) {
 			best = i
 		}
 	}
 	if best < 0 {
 		return landlockFile + ": no rule of /execute"
 	}
-	return landlockMember("execute", best, rules.Rules[best])
+	return landlockMember("execute", best, rules.Execute[best])
 }
 
 func landlockMember(right string, i int, r landlock.Rule) string {

@@ -77,37 +77,41 @@ func (v *validator) deviceRoot(o bwrap.Operation) bool {
 }
 
 // landlockStatements holds the Landlock rules to the policy's, one for one. What
-// cannot be read cannot be started, so answers to requests do not tell a foreign
-// rule for it from none, nor whether a rule may be missing on some machine.
+// the mounts do not show cannot be read or started, so answers to requests do not
+// tell a foreign rule for it from none, nor whether a rule may be missing on some
+// machine.
 func (v *validator) landlockStatements() error {
-	if !v.read.Landlock.Handled {
-		return nil // and it holds no rule
-	}
-	var execute, refer []landlock.Rule
+	rules := v.read.Landlock
+	var execute, read, write []landlock.Rule
 	for _, r := range v.policy.Execute {
-		execute = append(execute, landlock.Rule{Path: r.Path, Only: r.Only, Optional: r.Optional, Origin: r.Origin})
+		if rules.Programs { // else there is no rule of /execute
+			execute = append(execute, landlock.Rule{Path: r.Path, Only: r.Only, Optional: r.Optional, Origin: r.Origin})
+		}
 	}
 	for _, r := range v.policy.Files {
-		moves := r.Backing == ir.HostFile || r.Backing == ir.TmpFS
-		if r.Level == ir.Write && !r.Only && moves {
-			refer = append(refer, landlock.Rule{Path: r.Path, Optional: r.Optional, Origin: r.Origin})
+		rule := landlock.Rule{Path: r.Path, Only: r.Only, Optional: r.Optional, Origin: r.Origin}
+		switch r.Level {
+		case ir.Read:
+			read = append(read, rule)
+		case ir.Write:
+			write = append(write, rule)
 		}
 	}
 	for _, c := range []struct {
-		right      string
+		list       string
 		have, want []landlock.Rule
-	}{{"execute", v.read.Landlock.Rules, execute}, {"refer", v.read.Landlock.Reparent, refer}} {
+	}{{"execute", rules.Execute, execute}, {"read", rules.Read, read}, {"write", rules.Write, write}} {
 		if slices.Equal(c.have, c.want) { // both are sorted by path
 			continue
 		}
 		for i, r := range c.have {
 			if !slices.Contains(c.want, r) {
-				return v.differsAt(landlockFile, landlockMember(c.right, i, r), "%s of %s (%s) comes from no rule of the policy", c.right, r.Path, r.Origin)
+				return v.differsAt(landlockFile, landlockMember(c.list, i, r), "%s of %s (%s) comes from no rule of the policy", c.list, r.Path, r.Origin)
 			}
 		}
 		for _, r := range c.want {
 			if !slices.Contains(c.have, r) {
-				return v.lacks(landlockFile, r.Origin, "nothing in it is %s of %s (%s)", c.right, r.Path, r.Origin)
+				return v.lacks(landlockFile, r.Origin, "nothing in it is %s of %s (%s)", c.list, r.Path, r.Origin)
 			}
 		}
 	}

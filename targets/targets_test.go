@@ -114,8 +114,12 @@ func TestAValidationErrorShowsWhereAndWhy(t *testing.T) {
 			[]string{"bwrap.json with landlock.json: execute /usr/lib/x: the policy denies it by read /usr (p/read /usr); the artifact allows it at landlock.json: /execute/1 (/usr/lib/x) ("}},
 		{"an execute too few", []string{"read /usr", "execute /usr/bin/env", "write ${workspace}", "deny ${workspace}/.env"}, []string{landlockFile},
 			[]string{"execute /usr/bin: the policy allows it by execute /usr/bin (p/execute /usr/bin); the artifact denies it at landlock.json: no rule of /execute ("}},
+		{"a read too few", []string{"read /usr/share", "execute /usr/bin", "write ${workspace}", "deny ${workspace}/.env"}, []string{landlockFile},
+			[]string{"landlock.json: read /usr: the policy allows it by read /usr (p/read /usr); the artifact denies it at landlock.json: no rule of /read, none of /write ("}},
+		{"a write that is a read", []string{"read /usr", "execute /usr/bin", "read ${workspace}", "deny ${workspace}/.env"}, []string{landlockFile},
+			[]string{": the policy allows it by write ${workspace} (p/write ${workspace}); the artifact denies it at landlock.json: no rule of /write ("}},
 		{"nothing is confined", []string{"read /usr", "execute /usr", "write ${workspace}", "deny ${workspace}/.env", "execute ${workspace}", "execute /proc"}, []string{landlockFile},
-			[]string{"execute ", "the artifact allows it at landlock.json: nothing is handled ("}},
+			[]string{"execute ", "the artifact allows it at landlock.json: everything starts ("}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := policy(t, base...)

@@ -49,7 +49,11 @@ func TestMeaningAttacks(t *testing.T) {
 		{"rendering with the end of options", swap(text, "--new-session\n", "--\n")},
 		{"rendering with nested options", swap(text, "--new-session\n", "--args 3\n")},
 		{"execute wider", swap(rules, `"path":"/usr"`, `"path":"/"`)},
-		{"execute not handled", swap(rules, `"handled":["execute","refer"]`, `"handled":[]`)},
+		{"execute not handled", swap(rules, `"execute","write_file"`, `"write_file"`)},
+		{"Landlock not needed", swap(rules, `"needs":2`, `"needs":0`)},
+		{"truncation not handled", swap(rules, `{"abi":3,"files":["truncate"]},`, ``)},
+		{"scopes not asked for", swap(rules, `,{"abi":6,"scopes":["abstract_unix_socket","signal"]}`, ``)},
+		{"a foreign read for Landlock", swap(rules, `"read":[{`, `"read":[{"origin":"p/x","path":"/"},{`)},
 		{"filter cut short", whole(filter, func(data []byte) []byte { return data[:len(data)-1] })},
 		{"empty filter", whole(filter, func([]byte) []byte { return nil })},
 		{"filter that allows everything", whole(filter, func([]byte) []byte {

@@ -38,7 +38,7 @@ func TestGeneratedPolicies(t *testing.T) {
 			}
 		}
 		r := Compile(policy(statements...))
-		if r.Handled {
+		if r.Programs {
 			handled++
 		}
 		back, err := Parse(r.JSON())

@@ -3,7 +3,7 @@ package landlock
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"reflect"
 
 	"github.com/obspc/obspc/compiler/canon"
 	"github.com/obspc/obspc/compiler/ir"
@@ -11,19 +11,23 @@ import (
 )
 
 // Schema names the format of landlock.json.
-const Schema = "obspc.landlock/v1"
-
-// handled names the rights that rules handle, in bit order.
-var handled = []string{"execute", "refer"}
+const Schema = "obspc.landlock/v2"
 
 type (
 	wireRules struct {
-		Schema  string     `json:"schema"`
-		Policy  string     `json:"policy"`
-		ABI     int        `json:"abi"`
-		Handled []string   `json:"handled"`
-		Execute []wireRule `json:"execute,omitempty"`
-		Refer   []wireRule `json:"refer,omitempty"`
+		Schema  string      `json:"schema"`
+		Policy  string      `json:"policy"`
+		Needs   int         `json:"needs"`
+		Levels  []wireLevel `json:"levels"`
+		Execute []wireRule  `json:"execute,omitempty"`
+		Read    []wireRule  `json:"read,omitempty"`
+		Write   []wireRule  `json:"write,omitempty"`
+	}
+	wireLevel struct {
+		ABI     int      `json:"abi"`
+		Files   []string `json:"files,omitempty"`
+		Scopes  []string `json:"scopes,omitempty"`
+		Logging []string `json:"logging,omitempty"`
 	}
 	wireRule struct {
 		Path     string    `json:"path"`
@@ -33,18 +37,27 @@ type (
 	}
 )
 
-// JSON is landlock.json: canonical, so the same rules have the same bytes. Where
-// nothing is handled the ABI is 0: the kernel needs none.
+// JSON is landlock.json: canonical, so the same rules have the same bytes. It
+// states the ABI that the kernel must have (0: none), and for each ABI what is
+// asked for in addition where the kernel has it.
 func (r *Rules) JSON() []byte {
-	w := wireRules{Schema: Schema, Policy: r.Policy, Execute: toWire(r.Rules), Refer: toWire(r.Reparent)}
-	if r.Handled {
-		w.ABI, w.Handled = ABI, handled
+	w := wireRules{
+		Schema: Schema, Policy: r.Policy, Needs: r.Needs(), Levels: r.wireLevels(),
+		Execute: toWire(r.Execute), Read: toWire(r.Read), Write: toWire(r.Write),
 	}
 	data, err := canon.Marshal(w)
 	if err != nil {
 		diag.Bug("landlock.json of %s: %v", r.Policy, err)
 	}
 	return data
+}
+
+func (r *Rules) wireLevels() []wireLevel {
+	var out []wireLevel
+	for _, l := range r.Levels() {
+		out = append(out, wireLevel{l.ABI, l.Names(File, Directory), l.Names(Scope), l.Names(Logging)})
+	}
+	return out
 }
 
 func toWire(rules []Rule) []wireRule {
@@ -75,22 +88,23 @@ func parse(data []byte) (*Rules, error) {
 	if !ir.IsName(w.Policy) {
 		return nil, fmt.Errorf("policy name %q is malformed", w.Policy)
 	}
-	r := &Rules{Policy: w.Policy, Handled: len(w.Handled) > 0}
+	r := &Rules{Policy: w.Policy, Programs: w.Needs == ABI}
 	switch {
-	case r.Handled && (!slices.Equal(w.Handled, handled) || w.ABI != ABI):
-		return nil, fmt.Errorf("handles %q of ABI %d, this version handles %q of ABI %d", w.Handled, w.ABI, handled, ABI)
-	case !r.Handled && (w.ABI != 0 || len(w.Execute)+len(w.Refer) > 0):
-		return nil, errors.New("handles nothing, and wants an ABI or has rules")
+	case w.Needs != r.Needs():
+		return nil, fmt.Errorf("needs ABI %d, which no policy does", w.Needs)
+	case !reflect.DeepEqual(w.Levels, r.wireLevels()):
+		return nil, fmt.Errorf("asks for %v, this version asks for %v", w.Levels, r.wireLevels())
+	case !r.Programs && len(w.Execute) > 0:
+		return nil, errors.New("lets everything start, and has rules for it")
 	}
-	var err error
-	if r.Rules, err = fromWire(w.Execute); err != nil {
-		return nil, err
-	}
-	if r.Reparent, err = fromWire(w.Refer); err != nil {
-		return nil, err
-	}
-	if i := slices.IndexFunc(r.Reparent, func(r Rule) bool { return r.Only }); i >= 0 {
-		return nil, fmt.Errorf("%s: refer cannot be granted to one path only", r.Reparent[i].Path)
+	for _, list := range []struct {
+		to   *[]Rule
+		from []wireRule
+	}{{&r.Execute, w.Execute}, {&r.Read, w.Read}, {&r.Write, w.Write}} {
+		var err error
+		if *list.to, err = fromWire(list.from); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

@@ -76,7 +76,8 @@ func TestNeeded(t *testing.T) {
 }
 
 // checkAgainstDecide holds the read-back rules to the policy, on each path named
-// and below it: what is readable starts exactly when both say so.
+// and below it: what is readable starts exactly when both say so, and nothing that
+// the policy allows is refused.
 func checkAgainstDecide(t *testing.T, p *ir.Policy, r *Rules) {
 	t.Helper()
 	d := ir.NewDecider(p)
@@ -88,32 +89,50 @@ func checkAgainstDecide(t *testing.T, p *ir.Policy, r *Rules) {
 			if got := read && r.Executes(q); got != want {
 				t.Errorf("read and Executes(%s) = %v, Decide says %v", q, got, want)
 			}
-			if write := d.Decide(ir.Request{Kind: ir.CreateRequest, Path: q.Join("new")}).Allow; write && !r.Reparents(q) {
-				t.Errorf("Reparents(%s) = false where names can be made", q)
+			if read && !r.Reads(q) {
+				t.Errorf("Reads(%s) = false, Decide lets it be read", q)
+			}
+			if d.Decide(ir.Request{Kind: ir.WriteRequest, Path: q}).Allow && !r.Writes(q) {
+				t.Errorf("Writes(%s) = false, Decide lets it be written", q)
+			}
+			if d.Decide(ir.Request{Kind: ir.CreateRequest, Path: q.Join("new")}).Allow && !r.Writes(q) {
+				t.Errorf("Writes(%s) = false where names can be made", q)
 			}
 		}
 	}
 }
 
-func TestReparentFollowsWrites(t *testing.T) {
-	p := policy("read /usr", "write ${workspace}", "write optional(${home}/cache)", "write only(/srv/one)", "execute /usr/bin")
+// TestRulesFollowLevels: each list is the policy's rules of one level, whatever
+// they are backed by, and what a deny says is no rule.
+func TestRulesFollowLevels(t *testing.T) {
+	p := policy("read /usr", "deny /usr/share", "write ${workspace}", "read ${workspace}/.git", "write optional(${home}/cache)", "write only(/srv/one)", "execute /usr/bin")
 	p.Files = append(p.Files,
+		ir.FileRule{Path: ir.MustPath("/proc"), Level: ir.Read, Backing: ir.ProcFS},
 		ir.FileRule{Path: ir.MustPath("/dev/null"), Level: ir.Write, Only: true, Backing: ir.DevFS},
-		ir.FileRule{Path: ir.MustPath("/dev/pts"), Level: ir.Write, Backing: ir.DevFS},
 		ir.FileRule{Path: ir.MustPath("/dev/shm"), Level: ir.Write, Backing: ir.TmpFS, Size: 1})
 	slices.SortFunc(p.Files, func(a, b ir.FileRule) int { return a.Path.Compare(b.Path) })
 	r := Compile(p)
-	var got []string
-	for _, rule := range r.Reparent {
-		got = append(got, rule.Path.String())
+	for _, tt := range []struct {
+		list string
+		have []Rule
+		want []string
+	}{
+		{"execute", r.Execute, []string{"/usr/bin"}},
+		{"read", r.Read, []string{"/proc", "/usr", "${workspace}/.git"}},
+		{"write", r.Write, []string{"/dev/null", "/dev/shm", "/srv/one", "${home}/cache", "${workspace}"}},
+	} {
+		var got []string
+		for _, rule := range tt.have {
+			got = append(got, rule.Path.String())
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s is %q, want %q", tt.list, got, tt.want)
+		}
 	}
-	if want := []string{"/dev/shm", "${home}/cache", "${workspace}"}; !slices.Equal(got, want) {
-		t.Errorf("Reparent = %q, want %q", got, want)
-	}
-	b := ir.Binding{}.With(ir.Workspace, ir.MustPath("/w"))
-	want := []BoundRule{{"/dev/shm", false, false, ""}, {"/w", false, false, "p/write ${workspace}"}}
-	if got := r.BindReparent(b); !slices.Equal(got, want) {
-		t.Errorf("BindReparent(workspace=/w) = %v, want %v", got, want)
+	bound := r.Bind(ir.Binding{}.With(ir.Workspace, ir.MustPath("/w")))
+	want := []BoundRule{{"/dev/null", true, false, ""}, {"/dev/shm", false, false, ""}, {"/srv/one", true, false, "p/write only(/srv/one)"}, {"/w", false, false, "p/write ${workspace}"}}
+	if !slices.Equal(bound.Write, want) {
+		t.Errorf("Bind(workspace=/w).Write = %v, want %v", bound.Write, want)
 	}
 }
 
@@ -131,19 +150,27 @@ func TestExecutes(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	good := `{"abi":2,"execute":[{"only":true,"origin":"o","path":"/a"},{"origin":"o","path":"/b"}],"handled":["execute","refer"],` +
-		`"policy":"p","refer":[{"origin":"o","path":"${workspace}"}],"schema":"obspc.landlock/v1"}`
+	good := `{"execute":[{"only":true,"origin":"o","path":"/a"},{"origin":"o","path":"/b"}],"levels":[{"abi":2,"files":["execute","write_file",` +
+		`"read_file","read_dir","remove_dir","remove_file","make_char","make_dir","make_reg","make_sock","make_fifo","make_block","make_sym","refer"]},` +
+		`{"abi":3,"files":["truncate"]},{"abi":5,"files":["ioctl_dev"]},{"abi":6,"scopes":["abstract_unix_socket","signal"]},` +
+		`{"abi":7,"logging":["log_subdomains_off"]}],"needs":2,"policy":"p","read":[{"origin":"o","path":"/usr"}],"schema":"obspc.landlock/v2",` +
+		`"write":[{"origin":"o","path":"${workspace}"}]}`
 	if _, err := Parse([]byte(good)); err != nil {
 		t.Fatalf("Parse(%s) = %v", good, err)
 	}
 	for _, tt := range []struct{ name, from, to string }{
-		{"another schema", "landlock/v1", "landlock/v2"},
-		{"another ABI", `"abi":2`, `"abi":1`},
-		{"one right less", `["execute","refer"]`, `["execute"]`},
-		{"another right", `"refer"]`, `"truncate"]`},
-		{"rights swapped", `["execute","refer"]`, `["refer","execute"]`},
-		{"nothing handled, with rules", `"abi":2,`, `"abi":0,`},
-		{"no rights, with rules", `["execute","refer"]`, `[]`},
+		{"the schema before", "landlock/v2", "landlock/v1"},
+		{"another ABI needed", `"needs":2`, `"needs":1`},
+		{"none needed, with rules for execution", `"needs":2`, `"needs":0`},
+		{"none needed, and execution handled", `"needs":2,`, `"needs":0,`},
+		{"one right less", `"execute","write_file"`, `"write_file"`},
+		{"another right", `"truncate"]`, `"bind_tcp"]`},
+		{"rights swapped", `"execute","write_file"`, `"write_file","execute"`},
+		{"a level less", `{"abi":3,"files":["truncate"]},`, ``},
+		{"a level too early", `{"abi":3,"files":["truncate"]}`, `{"abi":2,"files":["truncate"]}`},
+		{"a level too late", `{"abi":5,"files"`, `{"abi":6,"files"`},
+		{"a scope less", `["abstract_unix_socket","signal"]`, `["signal"]`},
+		{"another logging", `["log_subdomains_off"]`, `["log_new_exec_on"]`},
 		{"a policy name that is a path", `"policy":"p"`, `"policy":"../p"`},
 		{"the same path twice", `"/b"`, `"/a"`},
 		{"paths out of order", `"/a"`, `"/c"`},
@@ -151,7 +178,6 @@ func TestParseRefuses(t *testing.T) {
 		{"a path with ..", `"/b"`, `"/b/../etc"`},
 		{"a relative path", `"/b"`, `"b"`},
 		{"an unknown slot", "${workspace}", "${root}"},
-		{"refer for one path only", `"refer":[{`, `"refer":[{"only":true,`},
 		{"an unknown member", `"policy"`, `"x":1,"policy"`},
 		{"a false that is stated", `{"only":true`, `{"only":false`},
 		{"white space", `,"policy"`, `, "policy"`},
@@ -171,7 +197,7 @@ func TestParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(Compile(policy("read /usr", "write ${workspace}", "execute /usr/bin", "execute only(/bin/sh)")).JSON())
 	f.Add(Compile(policy("read /usr", "execute /usr")).JSON())
-	f.Add([]byte(`{"abi":0,"handled":[],"policy":"p","schema":"obspc.landlock/v1"}`))
+	f.Add([]byte(`{"levels":[],"needs":0,"policy":"p","schema":"obspc.landlock/v2"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Parse(data)
 		if err != nil {
@@ -181,9 +207,10 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("Parse(%q).JSON() = %q", data, again)
 		}
 		b := ir.Binding{}.With(ir.Workspace, ir.MustPath("/w")).With(ir.Home, ir.MustPath("/h")).With(ir.Tmp, ir.MustPath("/tmp"))
-		for _, bound := range append(r.Bind(b), r.BindReparent(b)...) {
-			if !strings.HasPrefix(bound.Path, "/") {
-				t.Errorf("Bind of %q gives %q", data, bound.Path)
+		bound := r.Bind(b)
+		for _, rule := range slices.Concat(bound.Execute, bound.Read, bound.Write) {
+			if !strings.HasPrefix(rule.Path, "/") {
+				t.Errorf("Bind of %q gives %q", data, rule.Path)
 			}
 		}
 	})

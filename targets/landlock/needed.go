@@ -7,7 +7,7 @@ import (
 )
 
 // everythingStarts reports whether the policy lets everything readable start, by
-// ir.Decide, so that Landlock has nothing to refuse. A rule may be unsaid on some
+// ir.Decide, so that no start is left to refuse. A rule may be unsaid on some
 // machine when it is optional, so optional execute rules do not count.
 //
 // Decide is constant on each path that the policy names or leads through, and on
