@@ -47,6 +47,7 @@ const (
 	byCgroup    = "cgroup"
 	bySeatbelt  = "Seatbelt"
 	byProxy     = "proxy"
+	needsLinux  = "unless everything readable may start, the kernel must have Landlock ABI 2 (Linux 5.19)"
 	needsProxy  = "it needs the egress proxy, which this version lacks"
 	macOSOnly   = "Linux has nothing of that name"
 	linuxCalls  = "a profile names operations and no system calls of Linux"
@@ -82,7 +83,7 @@ var table = []feature{
 		exact(byMount), exactly(bySeatbelt, "the profile names /private/tmp, /private/var and /private/etc, where those links lead")},
 	{ir.FeatureDeviceTree, "the devices below a path",
 		tighter(byMount, "it is mounted without its devices on Linux: those that a write rule names are there, the others cannot be opened"), exact(bySeatbelt)},
-	{ir.FeatureExecute, "what may be executed", exact(byLandlock), exact(bySeatbelt)},
+	{ir.FeatureExecute, "what may be executed", exactly(byLandlock, needsLinux), exact(bySeatbelt)},
 	{ir.FeatureTmp, "private temporary files", exactly(byMount, ownMemory), exactly(bySeatbelt, "a new directory, of no fixed size")},
 	{ir.FeatureDevices, "the minimal devices", exactly(byMount, "nothing else is in /dev"), exactly(bySeatbelt, "the ones that macOS has")},
 	{ir.FeatureShm, "shared memory at /dev/shm", exactly(byMount, ownMemory), exactly(bySeatbelt, linuxMemory)},

@@ -45,7 +45,7 @@ func TestMatrix(t *testing.T) {
 		"read ${workspace}/.git":    "filesystem: read ${workspace}/.git; bwrap mount tighter (filesystem.held-directory) (filesystem.carve-out); seatbelt Seatbelt tighter (filesystem.protected-case)",
 		"deny ${workspace}/.env":    "filesystem: deny ${workspace}/.env; bwrap mount tighter (filesystem.held-directory) (filesystem.carve-out); seatbelt Seatbelt tighter (filesystem.protected-case)",
 		"read /etc/hosts":           "filesystem: read /etc/hosts; bwrap mount; seatbelt Seatbelt (filesystem.root-link)",
-		"execute /usr/bin/env":      "filesystem: execute /usr/bin/env; bwrap Landlock; seatbelt Seatbelt",
+		"execute /usr/bin/env":      "filesystem: execute /usr/bin/env; bwrap Landlock (filesystem.execute); seatbelt Seatbelt",
 		"endpoint a.test:443":       "network: endpoint a.test:443; bwrap network namespace absent waived (network.endpoint); seatbelt Seatbelt absent (network.endpoint) (network.loopback)",
 		"open_files 64":             "limits: open_files 64; bwrap rlimit each process; seatbelt rlimit each process",
 		"timeout 5 ms":              "limits: timeout 5 ms; bwrap runtime each run; seatbelt runtime each run",

@@ -24,7 +24,8 @@ embedded templates share lines. Unless a line says otherwise, the layer keeps
 the statement exactly. tighter: the target denies more; attribution: it limits
 honest programs and is no boundary; absent: the target cannot keep it, so the
 policy does not compile; waived: a waive block accepts that. Limits bound the
-whole run or each process.
+whole run or each process. Where the kernel has Landlock, it keeps below the
+mounts once more what the policy reads and writes (docs/landlock.md).
 
    obspc matrix .
    obspc matrix . --policy payment-batch --format markdown
