@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/obspc/obspc/lang"
-	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
 	"github.com/obspc/obspc/verify/sign"
@@ -18,6 +17,7 @@ import (
 type askedVerify struct {
 	release, source, golden, pins, base string
 	keys, rules                         []string
+	asks                                *lang.Verify // the project file's own words; nil when it was not read
 }
 
 // maxProject is how many bytes of a project file are read.
@@ -57,13 +57,11 @@ func (a *askedVerify) project(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	v, diags := lang.ParseProject(lang.ProjectFile, text)
-	if err := diag.Render(c.App.ErrWriter, diags, map[string][]byte{lang.ProjectFile: text}, diag.RenderOptions{Colour: colour(c)}); err != nil {
+	v, err := parseProject(c, lang.ProjectFile, text)
+	if err != nil {
 		return err
 	}
-	if diags.HasErrors() {
-		return &exitError{Code: exitInput}
-	}
+	a.asks = v
 	if v.Release.Value == "" {
 		return wrongCall("%s does not say what to verify; write release = \"DIR\" into its verify block", lang.ProjectFile)
 	}

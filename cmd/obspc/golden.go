@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,7 +81,7 @@ func golden(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	report.Update = fmt.Sprintf("obspc golden %s --dir %s --update", source, dir)
+	report.Update = updateCommand(source, dir)
 	if c.Bool("update") {
 		return report.write(c, fresh)
 	}
@@ -255,8 +257,45 @@ func (r *goldenReport) Markdown() string {
 	if len(r.States) == 0 {
 		return r.counts("") + "\n"
 	}
-	return fmt.Sprintf("%s\nGolden files: %s. Once reviewed:\n\n```\n%s\n```\n", r.Diff.Markdown(), r.counts(""), r.Update)
+	return r.accept() + "\n" + r.Diff.Markdown()
 }
+
+// accept is, in Markdown, the command that accepts what changed. It stands before
+// what changed: a long comment is cut at its end.
+func (r *goldenReport) accept() string {
+	fence := "```"
+	for strings.Contains(r.Update, fence) {
+		fence += "`"
+	}
+	return fmt.Sprintf("Golden files: %s. Once reviewed:\n\n%ssh\n%s\n%s\n", r.counts(""), fence, r.Update, fence)
+}
+
+// updateCommand is the command that makes the golden files what source gives.
+func updateCommand(source, dir string) string {
+	return fmt.Sprintf("obspc golden %s --dir %s --update", shellWord(source), shellWord(dir))
+}
+
+// shellWord is a word that a shell takes as exactly s, on one line: it is copied
+// from comments whose paths somebody else has chosen.
+func shellWord(s string) string {
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
+	switch {
+	case s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(shellPlain, r) }):
+		return s
+	case !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }):
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, `\%03o`, s[i])
+	}
+	return "$'" + b.String() + "'"
+}
+
+// shellPlain are the characters that need no quotes.
+const shellPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@%="
 
 // JSON is the report for programs.
 func (r *goldenReport) JSON() string {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
 )
@@ -41,7 +39,7 @@ func (g *goldenCheck) Run(s *verify.Subject) (failures []verify.Failure, warning
 	if source == "" {
 		source = "PATH"
 	}
-	report.Update = fmt.Sprintf("obspc golden %s --dir %s --update", source, g.dir)
+	report.Update = updateCommand(source, g.dir)
 	g.report = report
 	messages := map[string]string{
 		goldenMissing: "it has no golden file; no reviewer has seen it",

@@ -52,10 +52,6 @@ func rulesFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "rules", Usage: "house rules: `DIR` of Rego, or std; may be repeated"}
 }
 
-func baseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "base", Usage: "what was in use before, for rules about changes: `OLD`, policies or a release"}
-}
-
 func rules(c *cli.Context) error {
 	if c.Bool("schema") {
 		fmt.Fprintf(c.App.Writer, "%s\n", ir.JSONSchema())
@@ -156,13 +152,9 @@ func (conf *configuration) houseFinding(f rego.Finding) diag.Diagnostic {
 }
 
 // houseChecks are the checks that --rules asks for: one, over all sets.
-func houseChecks(c *cli.Context, names []string, old string) ([]verify.Check, error) {
+func houseChecks(names []string, base map[string]*ir.Policy) ([]verify.Check, error) {
 	sets, err := readRules(names)
 	if err != nil || len(sets) == 0 {
-		return nil, err
-	}
-	base, err := basePolicies(c, old)
-	if err != nil {
 		return nil, err
 	}
 	return []verify.Check{&rego.Check{Sets: sets, Base: base}}, nil
@@ -234,26 +226,6 @@ func testRules(c *cli.Context, sets []*rego.Rules) error {
 		return &exitError{Code: exitNo}
 	}
 	return nil
-}
-
-// basePolicies are the policies that were in use before, by name; path is
-// policies, a release, or "".
-func basePolicies(c *cli.Context, path string) (map[string]*ir.Policy, error) {
-	if path == "" {
-		return nil, nil
-	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, wrongCall("--base %w", cleanPathError(err))
-	}
-	s, err := readSide(c, path)
-	if err != nil {
-		return nil, err
-	}
-	byName := map[string]*ir.Policy{}
-	for _, p := range s.policies {
-		byName[p.Name] = p
-	}
-	return byName, nil
 }
 
 // at is the time of --at, or now.

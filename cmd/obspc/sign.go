@@ -92,7 +92,11 @@ func signable(c *cli.Context, path string, now time.Time) (*release.Manifest, []
 	if err != nil {
 		return nil, nil, none, err
 	}
-	held, err := houseChecks(c, c.StringSlice("rules"), c.String("base"))
+	base, err := basePolicies(c, c.String("base"))
+	if err != nil {
+		return nil, nil, none, err
+	}
+	held, err := houseChecks(c.StringSlice("rules"), base)
 	if err != nil {
 		return nil, nil, none, err
 	}

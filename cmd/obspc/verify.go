@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/obspc/obspc/cmd/obspc/verdict"
+	"github.com/obspc/obspc/compiler/ir/diff"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
 )
@@ -33,7 +35,8 @@ verify block of ./obspc.hcl says what to ask for, and flags add to it.
    obspc verify release --identity https://github.com/acme/policies/.github/workflows/release.yml@refs/tags/v7 \
      --issuer https://token.actions.githubusercontent.com --trusted-root trusted_root.json
    obspc verify release --source . --golden golden --rules std --rules house
-   obspc verify release --pins obspc.pins --state /var/lib/obspc --format json`,
+   obspc verify release --pins obspc.pins --state /var/lib/obspc --format json
+   obspc verify --base ../before --format github --report markdown=comment.md --report junit=verify.xml`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source", Usage: "these policies give exactly this release: `PATH` of a directory or file that you vouch for"},
 			&cli.StringFlag{Name: "golden", Usage: "reviewers have seen these artifacts: `DIR` of committed golden files"},
@@ -47,13 +50,18 @@ verify block of ./obspc.hcl says what to ask for, and flags add to it.
 			&cli.StringFlag{Name: "state", Usage: "remember the highest serial in `DIR`; without it nothing is written"},
 			&cli.StringFlag{Name: "at", Usage: "judge expiry at `TIME` (RFC 3339) instead of now"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "write the verdict as `FORMAT`: text, json, sarif, junit, github or markdown"},
+			&cli.StringSliceFlag{Name: "report", Usage: "write it to a file as well, as `FORMAT=FILE`; may be repeated"},
 		},
 		Action: verifyRelease,
 	}
 }
 
 func verifyRelease(c *cli.Context) error {
-	write, err := verdictFormat(c)
+	write, err := verdictForm(c, c.String("format"))
+	if err != nil {
+		return err
+	}
+	reports, err := reportsTo(c)
 	if err != nil {
 		return err
 	}
@@ -68,7 +76,7 @@ func verifyRelease(c *cli.Context) error {
 	var unsafe *unsafeTrust
 	if errors.As(err, &unsafe) {
 		report := verify.Refused(verify.Dir(asked.release), unsafe.check, unsafe.fault)
-		return told(c, write, verdict.Subject{Report: report, Release: asked.release}, nil)
+		return told(c, write, reports, &findings{Subject: verdict.Subject{Report: report, Release: asked.release}})
 	}
 	if err != nil {
 		return err
@@ -82,7 +90,11 @@ func verifyRelease(c *cli.Context) error {
 	if asked.golden != "" {
 		checks = append(checks, seen)
 	}
-	held, err := houseChecks(c, asked.rules, asked.base)
+	base, err := readBase(c, asked.base)
+	if err != nil {
+		return err
+	}
+	held, err := houseChecks(asked.rules, base.byName())
 	if err != nil {
 		return err
 	}
@@ -92,8 +104,13 @@ func verifyRelease(c *cli.Context) error {
 	}
 	checks = append(append(checks, held...), signed...)
 	_, report := verify.Open(verify.Dir(asked.release), trust, checks...)
-	subject := verdict.Subject{Report: report, Release: asked.release, Sources: sourceDir(asked.source)}
-	ended := told(c, write, subject, seen.report)
+	report.Warnings = append(report.Warnings, base.asksOther(asked)...)
+	change, err := base.change(c, asked.release, report)
+	if err != nil {
+		return err
+	}
+	found := &findings{verdict.Subject{Report: report, Release: asked.release, Sources: sourceDir(asked.source)}, seen.report, change}
+	ended := told(c, write, reports, found)
 	if err := recompiled.shown(func(conf *configuration) error { return conf.report(c, false) }); err != nil {
 		return err
 	}
@@ -102,19 +119,23 @@ func verifyRelease(c *cli.Context) error {
 
 // told writes the verdict, and ends the command by it: a no is one line on
 // standard error as well, whatever reads the rest.
-func told(c *cli.Context, write verdictWriter, subject verdict.Subject, seen *goldenReport) error {
-	report := subject.Report
-	if _, err := c.App.Writer.Write(write(subject, seen)); err != nil {
+func told(c *cli.Context, write verdictWriter, reports []reportFile, found *findings) error {
+	if _, err := c.App.Writer.Write(write(found)); err != nil {
 		return &exitError{exitMachine, err}
 	}
-	if report.Verified() {
+	for _, r := range reports {
+		if err := replaceFile(r.file, r.write(found)); err != nil {
+			return &exitError{exitMachine, err}
+		}
+	}
+	if found.Report.Verified() {
 		return nil
 	}
-	return &exitError{report.ExitCode(), fmt.Errorf("%s: %s", verify.Plain(subject.Release), report.Verdict())}
+	return &exitError{found.Report.ExitCode(), fmt.Errorf("%s: %s", verify.Plain(found.Release), found.Report.Verdict())}
 }
 
 // verdictWriter writes a verdict in one of the formats.
-type verdictWriter func(verdict.Subject, *goldenReport) []byte
+type verdictWriter func(*findings) []byte
 
 // sourceDir is the directory that the names of policy files are relative to.
 func sourceDir(source string) string {
@@ -124,36 +145,84 @@ func sourceDir(source string) string {
 	return source
 }
 
-// verdictFormat is how --format wants the verdict written.
-func verdictFormat(c *cli.Context) (verdictWriter, error) {
-	switch f := c.String("format"); f {
-	case "text":
-		return func(s verdict.Subject, seen *goldenReport) []byte {
-			var b bytes.Buffer
-			if seen != nil && len(seen.States) > 0 {
-				fmt.Fprintf(&b, "%s\n", coloured(c, seen.Text()))
-			}
-			fmt.Fprint(&b, s.Report)
-			return b.Bytes()
-		}, nil
-	case "json":
-		return func(s verdict.Subject, _ *goldenReport) []byte { return append(s.Report.JSON(), '\n') }, nil
-	case "sarif":
-		return func(s verdict.Subject, _ *goldenReport) []byte { return s.SARIF() }, nil
-	case "junit":
-		return func(s verdict.Subject, _ *goldenReport) []byte { return s.JUnit() }, nil
-	case "github":
-		return func(s verdict.Subject, _ *goldenReport) []byte { return s.GitHub() }, nil
-	case "markdown":
-		return func(s verdict.Subject, seen *goldenReport) []byte {
-			if seen != nil && len(seen.States) > 0 {
-				s.More = seen.Markdown()
-			}
-			return s.Markdown()
-		}, nil
-	default:
-		return nil, wrongCall("there is no format %q; write text, json, sarif, junit, github or markdown", f)
+// findings are what a verdict is written from.
+type findings struct {
+	verdict.Subject
+	seen   *goldenReport // nil when no golden files were compared
+	change *diff.Report  // against the base; nil without one
+}
+
+// golden reports whether the golden files are not as committed.
+func (f *findings) golden() bool { return f.seen != nil && len(f.seen.States) > 0 }
+
+// text is for people at a terminal.
+func (f *findings) text(c *cli.Context) []byte {
+	var b bytes.Buffer
+	if f.change != nil {
+		fmt.Fprintf(&b, "%s\n", coloured(c, f.change.Text()))
 	}
+	if f.golden() {
+		fmt.Fprintf(&b, "%s\n", coloured(c, f.seen.Text()))
+	}
+	fmt.Fprint(&b, f.Report)
+	return b.Bytes()
+}
+
+// markdown is for a pull request: the command that accepts new golden files, then
+// what changed, against the base if there is one.
+func (f *findings) markdown() []byte {
+	s := f.Subject
+	if f.golden() {
+		s.More = f.seen.accept() + "\n"
+	}
+	switch {
+	case f.change != nil:
+		s.More += f.change.Markdown()
+	case f.golden():
+		s.More += f.seen.Diff.Markdown()
+	}
+	return s.Markdown()
+}
+
+// verdictForm is how a verdict is written in the form of that name.
+func verdictForm(c *cli.Context, name string) (verdictWriter, error) {
+	forms := map[string]verdictWriter{
+		"text": func(f *findings) []byte { return f.text(c) }, "json": func(f *findings) []byte { return append(f.Report.JSON(), '\n') },
+		"sarif": func(f *findings) []byte { return f.SARIF() }, "junit": func(f *findings) []byte { return f.JUnit() },
+		"github": func(f *findings) []byte { return f.GitHub() }, "markdown": (*findings).markdown,
+	}
+	if write, ok := forms[name]; ok {
+		return write, nil
+	}
+	return nil, wrongCall("there is no format %q; write text, json, sarif, junit, github or markdown", name)
+}
+
+// reportFile is one --report.
+type reportFile struct {
+	file  string
+	write verdictWriter
+}
+
+// reportsTo reads --report. Files that were there are removed first: what lies
+// there after the call is of this call.
+func reportsTo(c *cli.Context) (out []reportFile, err error) {
+	for _, word := range c.StringSlice("report") {
+		form, file, ok := strings.Cut(word, "=")
+		if !ok || file == "" {
+			return nil, wrongCall("--report %q wants FORMAT=FILE", word)
+		}
+		write, err := verdictForm(c, form)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, reportFile{file, write})
+	}
+	for _, r := range out {
+		if err := os.Remove(r.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, wrongCall("--report %w", cleanPathError(err))
+		}
+	}
+	return out, nil
 }
 
 // unsafeTrust is pins or a key that somebody else could change: the answer is no.

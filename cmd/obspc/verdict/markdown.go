@@ -8,14 +8,16 @@ import (
 )
 
 // Markdown is the report as a comment on a pull request: the verdict and what it
-// rests on, each check, the findings, then More.
+// rests on, each check, the findings, then More. What comes from outside stands in
+// code spans, where it mentions nobody and is no markup. It has at most MaxMarkdown
+// bytes.
 func (s Subject) Markdown() []byte {
 	r := s.Report
 	var b strings.Builder
 	mark := map[bool]string{true: "✅", false: "❌"}[r.Verified()]
-	fmt.Fprintf(&b, "### %s obspc: %s\n\n", mark, cell(verdictLine(r)))
+	fmt.Fprintf(&b, "### %s obspc: %s\n\n", mark, (verdictLine(r)))
 	if r.Product != "" {
-		fmt.Fprintf(&b, "Release `%s`, serial %d, `SHA256SUMS` `%s`\n\n", r.Product, r.Serial, r.Digest)
+		fmt.Fprintf(&b, "Release %s, serial %d, `SHA256SUMS` `%s`\n\n", code(r.Product), r.Serial, r.Digest)
 	}
 	b.WriteString("| check | outcome |\n|---|---|\n")
 	for _, c := range r.Checks {
@@ -32,20 +34,20 @@ func (s Subject) Markdown() []byte {
 			if line > 0 {
 				place = fmt.Sprintf("%s:%d", file, line)
 			}
-			fmt.Fprintf(&b, "\n- **%s** %s: %s", c.Check, code(place), cell(text(f)))
+			fmt.Fprintf(&b, "\n- **%s** %s: %s", c.Check, code(place), code(text(f)))
 		}
 		if c.More > 0 {
 			fmt.Fprintf(&b, "\n- **%s**: and %d more", c.Check, c.More)
 		}
 	}
 	for _, w := range r.Warnings {
-		fmt.Fprintf(&b, "\n- warning: %s", cell(verify.Plain(w)))
+		fmt.Fprintf(&b, "\n- warning: %s", code(w))
 	}
 	b.WriteString("\n")
 	if s.More != "" {
 		b.WriteString("\n" + s.More)
 	}
-	return []byte(b.String())
+	return bounded(b.String(), MaxMarkdown)
 }
 
 // verdictLine is the verdict without its first failure, which stands below.
@@ -54,26 +56,15 @@ func verdictLine(r *verify.Report) string {
 	return line
 }
 
-// cell is text that Markdown and HTML leave alone: what could begin markup, a
-// mention or a reference is escaped.
-func cell(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch r {
-		case '\\', '`', '*', '_', '{', '}', '[', ']', '<', '>', '(', ')', '#', '!', '|', '~', '@', '&':
-			b.WriteString(fmt.Sprintf("&#%d;", r))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
 // code is text in a code span that holds it whatever it contains.
 func code(s string) string {
-	fence := "`"
+	s = verify.Plain(s)
+	fence, pad := "`", ""
 	for strings.Contains(s, fence) {
 		fence += "`"
 	}
-	return fence + " " + s + " " + fence
+	if s == "" || strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		pad = " "
+	}
+	return fence + pad + s + pad + fence
 }

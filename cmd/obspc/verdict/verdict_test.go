@@ -2,8 +2,10 @@ package verdict
 
 import (
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -104,7 +106,71 @@ func TestNothingSteers(t *testing.T) {
 			t.Errorf("a line of its own: %q", line)
 		}
 	}
-	if text := string(refused().Markdown()); strings.Contains(text, "<b>") || strings.Contains(text, "@all") {
-		t.Errorf("markup survives:\n%s", text)
+	text := string(refused().Markdown())
+	if !strings.Contains(text, "@all") {
+		t.Fatal("what should be quoted is not there")
+	}
+	if rest := span.ReplaceAllString(text, ""); strings.ContainsAny(rest, "<@") {
+		t.Errorf("markup or a mention outside of code spans:\n%s", rest)
+	}
+}
+
+var span = regexp.MustCompile("`[^`\n]+`")
+
+// TestCodeHolds: a code span ends where the text ends, whatever is in it.
+func TestCodeHolds(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain":                 "`plain`",
+		"a`b":                   "``a`b``",
+		"`":                     "`` ` ``",
+		"":                      "`  `",
+		"![x](http://y) \u202e": "`![x](http://y) \\u202e`",
+		"a\n\n# b":              "`a; ; # b`",
+	} {
+		if got := code(text); got != want {
+			t.Errorf("code(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestBounded cuts a long text everywhere: what remains fits, is whole lines of it,
+// and leaves neither a code block nor a fold open.
+func TestBounded(t *testing.T) {
+	var long strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&long, "| row %d |\n\n<details><summary>x</summary>\n\n````diff\n```\n</details>\n+%s\n````\n\n</details>\n", i, strings.Repeat("é", i))
+	}
+	for limit := 300; limit < long.Len(); limit += 7 {
+		got := string(bounded(long.String(), limit))
+		if len(got) > limit {
+			t.Fatalf("limit %d: %d bytes", limit, len(got))
+		}
+		kept, _, ok := strings.Cut(got, "\n**This is too long for a comment: ")
+		if !ok {
+			t.Fatalf("limit %d: nothing says that it was cut:\n%s", limit, got)
+		}
+		open, folds := false, 0
+		for line := range strings.Lines(kept) {
+			switch {
+			case strings.HasPrefix(line, "````"):
+				open = !open
+			case open:
+			case strings.HasPrefix(line, "<details>"):
+				folds++
+			case strings.HasPrefix(line, "</details>"):
+				folds--
+			}
+		}
+		if open || folds != 0 {
+			t.Fatalf("limit %d: open block %v, %d open folds:\n%s", limit, open, folds, got)
+		}
+	}
+	if got := string(bounded(long.String(), long.Len())); got != long.String() {
+		t.Error("what fits was changed")
+	}
+	s := refused()
+	s.More = strings.Repeat("`x`\n", MaxMarkdown)
+	if got := s.Markdown(); len(got) > MaxMarkdown || !strings.HasPrefix(string(got), "### ❌") {
+		t.Errorf("a report of %d bytes", len(got))
 	}
 }

@@ -113,17 +113,26 @@ func cell(s string) string { return strings.ReplaceAll(code(s), "|", `\|`) }
 
 func cellText(s string) string { return strings.ReplaceAll(escaped(s), "|", `\|`) }
 
-// escaped is text without any mark-up of its own.
+// escaped is text without any mark-up of its own. An escaped "@" or "#" would still
+// mention somebody or refer to something: what renders these looks at the text that
+// comes out, so an invisible word joiner keeps them from what follows.
 func escaped(s string) string {
 	var b strings.Builder
-	for _, r := range plain(s) {
+	for _, r := range noLink.Replace(plain(s)) {
 		if strings.ContainsRune("\\`*_[]<>&#~!@", r) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
+		if r == '@' || r == '#' {
+			b.WriteRune('\u2060')
+		}
 	}
 	return b.String()
 }
+
+// noLink takes apart what would become a link by itself (GitHub flavoured Markdown,
+// section 6.9).
+var noLink = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.")
 
 func htmlEscaped(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)

@@ -97,7 +97,7 @@ func TestMarkdownHoldsNoForeignMarkup(t *testing.T) {
 			t.Errorf("cell(%q) = %s, want %s", text, got, want)
 		}
 	}
-	if got, want := escaped("<b>*x*</b> @team #1"), `\<b\>\*x\*\</b\> \@team \#1`; got != want {
+	if got, want := escaped("<b>*x*</b> @team #1 https://x www.y"), `\<b\>\*x\*\</b\> \@`+"\u2060"+`team \#`+"\u20601 https:\u2060//x www\u2060.y"; got != want {
 		t.Errorf("escaped = %s, want %s", got, want)
 	}
 	if got, want := fenceFor("a ```` b"), "`````"; got != want {
