@@ -15,7 +15,7 @@ demo: ## the main job on the embedded demo policies, start to end
 	$(GO) run ./cmd/obspc-demo -bin bin
 
 test: ## the whole suite, live sandbox tests included
-	scripts/need bubblewrap
+	scripts/need bubblewrap git jq
 	$(GO) test -timeout 40m ./...
 
 layouts: ## the demo and the live tests on Debian 13's files, as root or through sudo
