@@ -4,7 +4,7 @@ VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -buildid= -X github.com/obspc/obspc/verify/release.Version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: build demo test layouts programs soak mac-proof lint clean
+.PHONY: build demo test layouts programs soak mac-proof release lint clean
 
 build: ## both programs, static, into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/obspc ./cmd/obsrun
@@ -34,8 +34,13 @@ mac-proof: ## on a Mac: what its kernel does under the profiles, into docs/mac-p
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/mac-proof
 	bin/mac-proof -commit "$$(git describe --always --dirty --abbrev=40 --exclude '*')" -o docs/mac-proof.json
 
+RELEASE_KEY ?=
+
+release: ## archives for every system, bills of materials, SHA256SUMS, signed with RELEASE_KEY, into dist/
+	$(GO) run ./cmd/release -o dist -twice $(if $(RELEASE_KEY),-key '$(RELEASE_KEY)')
+
 lint: ## what a reviewer would ask first
 	scripts/lint
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -109,6 +109,7 @@ var directions = []direction{
 	{"cmd/obspc", []string{"*", "*/*", "*/*/*"}, "the command line ties everything together"},
 	{"cmd/mac-proof/proof", nil, "the record of a Mac is a leaf: who reads it needs nothing else"},
 	{"cmd/mac-proof", []string{"cmd/mac-proof/proof", "cmd/obspc/live", "lang", "compiler", "compiler/ir", "policies", "policies/library", "targets"}, "asking a Mac is the bench's work; this gathers the questions and writes the answers down"},
+	{"cmd/release", []string{"verify/release", "verify/sign"}, "releases are made of the programs' bytes; only their checksums and signature are ours"},
 	{"cmd/obspc-demo", []string{"policies"}, "the demo uses the two programs as a user would"},
 }
 
@@ -159,6 +160,8 @@ var owners = map[string]string{
 	"github.com/urfave/cli/":        "cmd/obspc",
 	"github.com/open-policy-agent/": "verify/rego",
 	"github.com/sigstore/":          "verify/sign",
+	"github.com/CycloneDX/":         "cmd/release",
+	"github.com/spdx/":              "cmd/release",
 }
 
 func TestHeavyDependenciesHaveOneOwner(t *testing.T) {
@@ -169,6 +172,19 @@ func TestHeavyDependenciesHaveOneOwner(t *testing.T) {
 					t.Errorf("%s imports %s: only %s may", pkg, imported, owner)
 				}
 			}
+		}
+	}
+}
+
+// TestClosureOfObspc: what makes releases is linked into none of their programs.
+func TestClosureOfObspc(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./cmd/obspc").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list -deps ./cmd/obspc: %v\n%s", err, out)
+	}
+	for dep := range strings.Lines(string(out)) {
+		if strings.HasPrefix(dep, "github.com/CycloneDX/") || strings.HasPrefix(dep, "github.com/spdx/") {
+			t.Errorf("cmd/obspc links %s", strings.TrimSpace(dep))
 		}
 	}
 }
