@@ -95,7 +95,7 @@ var directions = []direction{
 	{"cmd/obspc/live", []string{"lang", "compiler", "compiler/ir", "policies", "policies/library", "targets", "targets/models", "targets/seatbelt/model", "targets/seatbelt/sbpl", "cmd/obspc/expect"}, "attempts know how a sandbox is called, and not how obsrun makes one"},
 	{"verify/release", []string{"compiler/canon"}, "reading and writing a release is a leaf"},
 	{"verify", []string{"verify/release", "targets", "targets/*", "compiler/ir", "compiler/canon"}, "one verifier, the same code in both programs"},
-	{"verify/rego", []string{"verify", "verify/release", "compiler/ir", "compiler/ir/diff"}, "house rules are asked about what a policy means, never about its text"},
+	{"verify/rego", []string{"verify", "verify/release", "targets", "compiler/ir", "compiler/ir/diff"}, "house rules are asked about what a policy means and whether targets keep it, never about its text"},
 	{"verify/sign", []string{"verify", "verify/release"}, "signatures are over bytes, whatever they mean"},
 	{"cmd/obspc/verdict", []string{"verify", "verify/release"}, "how a verdict is written knows nothing of how it was reached"},
 	{"runtime/cgroup", nil, "a control group knows nothing of policies"},

@@ -133,3 +133,7 @@ func Answers(t ir.Target, f ir.Feature) Answer {
 	}
 	return Answer{}
 }
+
+// Keeps reports whether the target keeps the feature as policies say, or denies more
+// than they say. A waiver of such a feature silences a warning and grants nothing.
+func Keeps(t ir.Target, f ir.Feature) bool { return Answers(t, f).Capability >= Tighter }

@@ -21,7 +21,7 @@ func Compare(p *ir.Policy, at func(ir.Origin) diag.Range) diag.List {
 		c.use(use)
 	}
 	for _, w := range p.Waivers {
-		if p.HasTarget(w.Target) && Answers(w.Target, w.Feature).Capability < Tighter {
+		if p.HasTarget(w.Target) && !Keeps(w.Target, w.Feature) {
 			c.found.Add(featureWaived(w, at(w.Origin)))
 		}
 	}
@@ -98,7 +98,7 @@ func (c *comparison) limits() {
 		_, err := seatbelt.Compile(c.policy)
 		var large *seatbelt.TooLargeError
 		if errors.As(err, &large) {
-			c.found.Add(profileTooLarge(large, c.at(c.last())))
+			c.found.Add(profileTooLarge(large, c.header(), c.crowd(large.Starts)))
 		}
 	}
 }
@@ -113,18 +113,48 @@ func (c *comparison) below(dir ir.Path) ir.Origin {
 	return ""
 }
 
-// last is the origin of the last statement about paths.
-func (c *comparison) last() ir.Origin {
-	var out ir.Origin
+// header is where the policy begins, which is where built-in statements stand.
+func (c *comparison) header() diag.Range {
+	origins := []ir.Origin{c.policy.Unix.Origin}
 	for _, r := range c.policy.Files {
-		if r.Backing == ir.HostFile && r.Path.Root() != ir.Config {
-			out = r.Origin
+		origins = append(origins, r.Origin)
+	}
+	for _, o := range origins {
+		if strings.HasPrefix(string(o), "builtin/") {
+			return c.at(o)
+		}
+	}
+	return diag.Range{}
+}
+
+// crowd is the expression of the policy's own that states most paths (starts: that
+// may start), and how many.
+type crowd struct {
+	at    diag.Range
+	rules int
+}
+
+func (c *comparison) crowd(starts bool) crowd {
+	var most crowd
+	counts := map[diag.Range]int{}
+	count := func(o ir.Origin) {
+		if !strings.HasPrefix(string(o), c.policy.Name+"/") {
+			return
+		}
+		at := c.at(o)
+		if counts[at]++; counts[at] > most.rules {
+			most = crowd{at, counts[at]}
+		}
+	}
+	for _, r := range c.policy.Files {
+		if !starts {
+			count(r.Origin)
 		}
 	}
 	for _, r := range c.policy.Execute {
-		out = r.Origin
+		count(r.Origin)
 	}
-	return out
+	return most
 }
 
 // caseTwins reports whether the compiler has said so already: paths that differ
@@ -212,15 +242,24 @@ func tooManyArguments(e *bwrap.TooManyArgumentsError, at diag.Range) diag.Diagno
 	}
 }
 
-// profileTooLarge reports a policy of more paths than a profile may hold.
-func profileTooLarge(e *seatbelt.TooLargeError, at diag.Range) diag.Diagnostic {
-	return diag.Diagnostic{
+// profileTooLarge reports a policy of more paths than a profile may hold: all of them
+// together, so at its header, with what brings most of them.
+func profileTooLarge(e *seatbelt.TooLargeError, header diag.Range, most crowd) diag.Diagnostic {
+	d := diag.Diagnostic{
 		Severity: diag.Error,
 		Code:     "profile-too-large",
-		At:       at,
+		At:       header,
 		Message:  fmt.Sprintf("%s takes %d bytes for %d rules, and %d fit", e.What, e.Bytes, e.Rules, e.Limit),
 		Help:     "name directories instead of the files in them",
 	}
+	switch {
+	case most.rules == 0:
+	case header == diag.Range{}:
+		d.At = most.at
+	default:
+		d.Related = []diag.Related{{At: most.at, Message: fmt.Sprintf("most of what the policy itself names stands here: %d paths", most.rules)}}
+	}
+	return d
 }
 
 // samePlace reports two rules that macOS cannot tell apart.

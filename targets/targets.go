@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets/bwrap"
 	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/targets/run"
@@ -146,4 +147,21 @@ func ReadLinux(files map[string][]byte) (*Linux, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// Alone is what Compile makes of p for one of its targets, whatever the others can
+// keep; or why t cannot keep p.
+func Alone(p *ir.Policy, t ir.Target) (artifacts []Artifact, why string) {
+	alone := *p
+	alone.Targets = []ir.Target{t}
+	for _, d := range Compare(&alone, func(ir.Origin) diag.Range { return diag.Range{} }) {
+		if d.Severity == diag.Error {
+			return nil, d.Message
+		}
+	}
+	artifacts, err := Compile(&alone)
+	if err != nil {
+		diag.Bug("%v", err) // Compare has asked the target what it can write down
+	}
+	return artifacts, ""
 }

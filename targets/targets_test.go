@@ -195,7 +195,7 @@ func TestCompare(t *testing.T) {
 		{"outside ASCII on macOS", []string{"read /d", "deny /d/ü", "deny /d/ö"}, []func(*ir.Policy){both},
 			"p/deny /d/ö feature-absent error, p/deny /d/ö feature-tighter warning, p/deny /d/ü feature-absent error"},
 		{"a path without a mount", []string{"tmp", "devices", "shm", "read /dev/shm/x"}, nil, "p/read /dev/shm/x feature-tighter warning, p/read /dev/shm/x mount-unsupported error"},
-		{"more programs than one pattern holds", []string{"read /opt"}, []func(*ir.Policy){both, programs}, "p/execute profile-too-large error"},
+		{"more programs than one pattern holds", []string{"read /opt"}, []func(*ir.Policy){both, programs}, "builtin/unix profile-too-large error"},
 		{"one place on macOS", []string{"read /tmp/x", "write /private/tmp/x"}, []func(*ir.Policy){both}, "p/write /private/tmp/x path-same-place error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

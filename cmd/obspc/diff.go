@@ -74,7 +74,7 @@ func diffPolicies(c *cli.Context) error {
 			return err
 		}
 	}
-	report := diff.Sets(sides[0].policies, sides[1].policies)
+	report := diff.Sets(sides[0].policies, sides[1].policies, targets.Keeps)
 	report.Artifacts = changedArtifacts(sides[0].files, sides[1].files)
 	if file := c.String("approve"); file != "" {
 		if err := approve(c, &report, file); err != nil {

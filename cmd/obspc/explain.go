@@ -12,7 +12,6 @@ import (
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/targets/models"
 )
@@ -209,26 +208,28 @@ func (conf *configuration) answer(r compiler.Result, bound *ir.Policy, q ir.Requ
 	return a
 }
 
-// addTargets asks the model of each target that the policy is compiled for. A
-// policy that a target cannot compile has no answers.
+// addTargets asks the model of each target that the policy is compiled for. One that
+// cannot keep the policy says so: nothing of it is compiled, and nothing runs.
 func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
-	nowhere := func(ir.Origin) diag.Range { return diag.Range{} }
-	if targets.Compare(p, nowhere).HasErrors() {
-		return nil
-	}
-	artifacts, err := targets.Compile(p)
-	if err != nil {
-		diag.Bug("%v", err)
-	}
-	files := map[string][]byte{}
-	for _, f := range artifacts {
-		files[f.Name] = f.Data
-	}
 	for _, m := range models.All() {
-		if !p.HasTarget(m.Target) || !models.Asked(m.Target, q.Kind) {
+		if !p.HasTarget(m.Target) {
 			continue
 		}
-		model, err := m.Model(p, files, b)
+		artifacts, why := targets.Alone(p, m.Target)
+		if why != "" {
+			a.Targets[string(m.Target)] = targetAnswer{Decision: cannotKeep, Note: kept(m.Target, why)}
+			continue
+		}
+		if !models.Asked(m.Target, q.Kind) {
+			continue
+		}
+		files := map[string][]byte{}
+		for _, f := range artifacts {
+			files[f.Name] = f.Data
+		}
+		alone := *p
+		alone.Targets = []ir.Target{m.Target}
+		model, err := m.Model(&alone, files, b)
 		if err != nil {
 			return err
 		}
@@ -236,6 +237,17 @@ func (a *answer) addTargets(p *ir.Policy, b ir.Binding, q ir.Request) error {
 		a.Targets[string(m.Target)] = targetAnswer{word(allow), layer, a.difference(m.Target, allow, q)}
 	}
 	return nil
+}
+
+// cannotKeep is the decision of a target for which the policy does not compile.
+const cannotKeep = "cannot keep this policy"
+
+// kept is why a target cannot keep the policy, without saying again that it cannot.
+func kept(t ir.Target, why string) string {
+	if rest, ok := strings.CutPrefix(why, string(t)+" cannot keep "); ok {
+		return rest
+	}
+	return why
 }
 
 // difference says why a target answers otherwise than the policy.
@@ -289,7 +301,12 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 		fmt.Fprintln(w, "  but in a run the directory that holds the policy is read-only, wherever it lies")
 	}
 	for _, t := range []ir.Target{ir.Bwrap, ir.Seatbelt} {
-		if ta, ok := a.Targets[string(t)]; ok {
+		ta, ok := a.Targets[string(t)]
+		switch {
+		case !ok:
+		case ta.Decision == cannotKeep:
+			fmt.Fprintf(w, "  %-8s %s: %s\n", t, ta.Decision, ta.Note)
+		default:
 			fmt.Fprintf(w, "  %-8s %s, by %s\n", t, ta.Decision, ta.Layer)
 			if ta.Note != "" {
 				fmt.Fprintf(w, "           %s\n", ta.Note)

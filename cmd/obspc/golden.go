@@ -19,6 +19,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/compiler/ir/diff"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -148,7 +149,7 @@ func compareGolden(dir string, fresh map[string][]byte) (*goldenReport, error) {
 		}
 	}
 	slices.SortFunc(r.States, func(a, b goldenState) int { return strings.Compare(a.Name, b.Name) })
-	r.Diff = diff.Sets(meanings(committed), meanings(wanted))
+	r.Diff = diff.Sets(meanings(committed), meanings(wanted), targets.Keeps)
 	r.Diff.Artifacts = changedArtifacts(committed, wanted)
 	return r, nil
 }

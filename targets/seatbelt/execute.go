@@ -19,7 +19,7 @@ func (w *printer) execute(v *view) {
 		w.starts = append(w.starts, w.filters(area{r.Path, r.Only})...)
 	}
 	if n := len(anyOf(w.starts)); n > maxPattern {
-		w.fail(&TooLargeError{"the list of what may start in the Seatbelt profile", n, maxPattern, len(v.execute)})
+		w.fail(&TooLargeError{"the list of what may start in the Seatbelt profile", n, maxPattern, len(v.execute), true})
 	}
 	for _, r := range v.files {
 		a, when := area{r.Path, r.Only}, condition(r.Path.Root())

@@ -24,6 +24,7 @@ type TooLargeError struct {
 	What         string // does not fit
 	Bytes, Limit int
 	Rules        int
+	Starts       bool // it is about what may start alone
 }
 
 func (e *TooLargeError) Error() string {
@@ -184,7 +185,7 @@ func (w *printer) finish(head string) ([]byte, error) {
 	}
 	text := head + w.prelude() + w.buf.String()
 	if len(text) > maxText {
-		return nil, &TooLargeError{"the Seatbelt profile", len(text), maxText, w.rules}
+		return nil, &TooLargeError{"the Seatbelt profile", len(text), maxText, w.rules, false}
 	}
 	return []byte(text), nil
 }

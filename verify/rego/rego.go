@@ -19,6 +19,7 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/compiler/ir/diff"
+	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -189,7 +190,7 @@ func changeOf(p, base *ir.Policy) *change {
 	if base == nil {
 		return nil
 	}
-	return &change{diff.Policies(base, p).Verdict().String(), base.Version}
+	return &change{diff.Policies(base, p, targets.Keeps).Verdict().String(), base.Version}
 }
 
 // evaluationFault says why there is no answer.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/obspc/obspc/compiler/ir"
-	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/targets/models"
 )
@@ -68,17 +67,9 @@ func (s *subject) unasked(t ir.Target, why string) { s.report(Unasked{s.policy.N
 
 // compiled are the policy's artifacts for one target, or why it has none.
 func compiled(p *ir.Policy, t ir.Target) (files map[string][]byte, why string) {
-	alone := *p
-	alone.Targets = []ir.Target{t}
-	for _, d := range targets.Compare(&alone, func(ir.Origin) diag.Range { return diag.Range{} }) {
-		if d.Severity == diag.Error {
-			return nil, d.Message
-		}
-	}
-	all, err := targets.Compile(&alone)
-	if err != nil {
-		// Compare has asked the target what it can write down.
-		diag.Bug("%v", err)
+	all, why := targets.Alone(p, t)
+	if why != "" {
+		return nil, why
 	}
 	files = map[string][]byte{}
 	for _, a := range all {

@@ -47,9 +47,9 @@ func TestParseApprovals(t *testing.T) {
 func TestApprovals(t *testing.T) {
 	old, new := compile(t, base), compile(t, strings.Replace(base, `"/opt/data/secret", `, ``, 1))
 	today := Date{2026, 6, 30}
-	report := Sets(old, new)
+	report := Sets(old, new, nil)
 	widening := report.Policies[0].Changes[0].Digest("p")
-	narrowing := Sets(new, old).Policies[0].Changes[0].Digest("p")
+	narrowing := Sets(new, old, nil).Policies[0].Changes[0].Digest("p")
 	approve := func(digest string, until Date) []Approval { return []Approval{{digest, until, "r", 1}} }
 	for _, tt := range []struct {
 		name      string
@@ -73,7 +73,7 @@ func TestApprovals(t *testing.T) {
 	if report.Approve(nil, today); report.Fails(FailOnNothing) || !report.Fails(FailOnChanged) {
 		t.Errorf("without approvals nothing fails unless it is asked for")
 	}
-	narrowed := Sets(new, old)
+	narrowed := Sets(new, old, nil)
 	if narrowed.Fails(FailOnWidened) || !narrowed.Fails(FailOnChanged) {
 		t.Errorf("a narrowing fails for changed alone")
 	}
@@ -88,9 +88,9 @@ func TestApprovingAPolicy(t *testing.T) {
 	two := strings.Replace(strings.Replace(base, `"/opt/data/secret", `, ``, 1), `"30s"`, `"60s"`, 1)
 	three := strings.Replace(two, `open_files = 256`, `open_files = 512`, 1)
 	fewer := strings.Replace(two, `"/opt/tool", `, ``, 1) // narrows as well
-	digest := Sets(compile(t, base), compile(t, two)).Policies[0].Digest()
+	digest := Sets(compile(t, base), compile(t, two), nil).Policies[0].Digest()
 	for text, fails := range map[string]bool{two: false, three: true, fewer: false, base: true} {
-		report := Sets(compile(t, base), compile(t, text))
+		report := Sets(compile(t, base), compile(t, text), nil)
 		report.Approve([]Approval{{digest, Date{2026, 12, 31}, "r", 1}}, Date{2026, 1, 1})
 		if report.Fails(FailOnWidened) != fails {
 			t.Errorf("Fails(widened) = %v:\n%s", !fails, report.Text())
@@ -117,7 +117,7 @@ func TestDigestsTellExtentsApart(t *testing.T) {
 		case name == "hole":
 			edited = strings.Replace(strings.Replace(base, `read    = [`, `read    = ["/new", `, 1), `deny    = [`, `deny    = ["/new/hole", `, 1)
 		}
-		got := Sets(compile(t, base), compile(t, edited)).Policies[0]
+		got := Sets(compile(t, base), compile(t, edited), nil).Policies[0]
 		for _, c := range got.Changes {
 			if c.Kind != GrantAdded {
 				continue

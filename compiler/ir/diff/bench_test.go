@@ -65,7 +65,7 @@ func BenchmarkPolicies(b *testing.B) {
 			new := bb.edit(old)
 			b.Run(fmt.Sprintf("%s/%d", bb.name, n), func(b *testing.B) {
 				for b.Loop() {
-					Policies(old, new)
+					Policies(old, new, nil)
 				}
 			})
 		}

@@ -101,9 +101,14 @@ func (r Report) Verdict() Effect {
 	return out
 }
 
+// Keeps reports whether a target keeps a feature as the policy says or denies more,
+// so that a waiver of it gives nothing away. Nil: no target keeps anything, and
+// every waiver widens.
+type Keeps func(ir.Target, ir.Feature) bool
+
 // Sets compares two sets of policies by name. A policy that only the new set has
 // widens, one that only the old set has narrows.
-func Sets(old, new []*ir.Policy) Report {
+func Sets(old, new []*ir.Policy, keeps Keeps) Report {
 	byName := map[string][2]*ir.Policy{}
 	for side, set := range [2][]*ir.Policy{old, new} {
 		for _, p := range set {
@@ -116,11 +121,11 @@ func Sets(old, new []*ir.Policy) Report {
 	for name, pair := range byName {
 		switch {
 		case pair[before] == nil:
-			out.Policies = append(out.Policies, whole(name, PolicyAdded, pair[after]))
+			out.Policies = append(out.Policies, whole(name, PolicyAdded, pair[after], keeps))
 		case pair[after] == nil:
-			out.Policies = append(out.Policies, whole(name, PolicyRemoved, pair[before]))
+			out.Policies = append(out.Policies, whole(name, PolicyRemoved, pair[before], keeps))
 		default:
-			out.Policies = append(out.Policies, Policies(pair[before], pair[after]))
+			out.Policies = append(out.Policies, Policies(pair[before], pair[after], keeps))
 		}
 	}
 	slices.SortFunc(out.Policies, func(x, y Comparison) int { return strings.Compare(x.Policy, y.Policy) })
@@ -129,14 +134,14 @@ func Sets(old, new []*ir.Policy) Report {
 
 // whole is a policy that comes or goes: one change, with all that it grants as
 // its parts.
-func whole(name string, kind Kind, p *ir.Policy) Comparison {
+func whole(name string, kind Kind, p *ir.Policy, keeps Keeps) Comparison {
 	nothing := &ir.Policy{Name: p.Name, Version: p.Version, Targets: p.Targets, Workspace: p.Workspace, Limits: p.Limits}
 	change := Change{Kind: kind, Subject: "policy " + name, Witnesses: []Witness{{Text: "policy " + name}}}
 	out, stated := Comparison{Policy: name}, &Statement{Text: fmt.Sprintf("policy %s version %d", name, p.Version)}
 	if kind == PolicyAdded {
-		out.NewVersion, change.Parts, change.New = p.Version, Policies(nothing, p).Changes, stated
+		out.NewVersion, change.Parts, change.New = p.Version, Policies(nothing, p, keeps).Changes, stated
 	} else {
-		out.OldVersion, change.Parts, change.Old = p.Version, Policies(p, nothing).Changes, stated
+		out.OldVersion, change.Parts, change.Old = p.Version, Policies(p, nothing, keeps).Changes, stated
 	}
 	change.Parts = slices.DeleteFunc(change.Parts, func(part Change) bool { return part.Effect() != change.Effect() })
 	out.Changes = []Change{change}
@@ -155,14 +160,16 @@ type comparison struct {
 	deciders [2]*ir.Decider
 	fresh    string // a file name that neither policy has
 	inSlots  bool   // something in a slot can be read
+	keeps    Keeps
 	changes  []Change
 	byReason map[reasonKey]int // of changes about files, their index
 	notes    []string
 }
 
 // Policies compares two policies, whatever their names.
-func Policies(old, new *ir.Policy) Comparison {
+func Policies(old, new *ir.Policy, keeps Keeps) Comparison {
 	c := comparison{
+		keeps:    keeps,
 		policies: [2]*ir.Policy{old, new},
 		deciders: [2]*ir.Decider{ir.NewDecider(old), ir.NewDecider(new)},
 		fresh:    unnamed(old, new),

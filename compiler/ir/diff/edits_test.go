@@ -137,7 +137,7 @@ func TestEdits(t *testing.T) {
 				text = strings.ReplaceAll(text, e.old, e.new)
 			}
 			old, new := compile(t, base), compile(t, text)
-			got := Sets(old, new)
+			got := Sets(old, new, nil)
 			var told []string
 			for _, c := range got.Policies[0].Changes {
 				told = append(told, c.title()+" | "+c.witnessText())
@@ -146,7 +146,7 @@ func TestEdits(t *testing.T) {
 				t.Errorf("%s, want %s\n got %q\nwant %q", got.Verdict(), tt.want, told, tt.told)
 			}
 			checkWitnesses(t, old[0], new[0], got.Policies[0])
-			back := Sets(new, old)
+			back := Sets(new, old, nil)
 			if a, b := mirrored(got.Policies[0]), plainly(back.Policies[0]); len(a) != len(b) {
 				t.Errorf("there %q\nback %q", a, b)
 			}

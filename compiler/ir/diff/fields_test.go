@@ -62,7 +62,7 @@ func TestEveryFieldCounts(t *testing.T) {
 	counts := func(name string, change func(p *ir.Policy)) {
 		p := everything()
 		change(p)
-		got := Policies(everything(), p)
+		got := Policies(everything(), p, nil)
 		tells[name] = tells[name] || len(got.Changes)+len(got.Notes) > 0
 		if slices.Contains(meaningless, name) && len(got.Changes) > 0 {
 			t.Errorf("another %s makes a difference: %s", name, show(everything(), p, got))

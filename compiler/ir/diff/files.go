@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,10 +24,12 @@ func (c *comparison) files() {
 			v.tell()
 			v.backings()
 			v.bindings(joint)
-			c.optional(t)
 		}
 	}
 	c.roots(joint)
+	for root := ir.Host; root <= ir.Workspace; root++ {
+		c.optional(joint[root])
+	}
 }
 
 // pass asks and tells about the view's nodes. Earlier roots tell of the words own
@@ -210,13 +213,50 @@ func behind(r *ir.FileRule) string {
 // whether a run starts, never what it may do.
 func (c *comparison) optional(t trie) {
 	for _, n := range t {
-		if f := n.file; f[before] != nil && f[after] != nil && f[before].Optional != f[after].Optional {
+		was, is := n.wanted(before), n.wanted(after)
+		f, r := n.file, n.run
+		switch {
+		case f[before] != nil && f[after] != nil && f[before].Optional != f[after].Optional:
 			c.note(presence(f[after].Level.String(), n.path, f[after].Optional))
-		}
-		if r := n.run; r[before] != nil && r[after] != nil && r[before].Optional != r[after].Optional {
+		case r[before] != nil && r[after] != nil && r[before].Optional != r[after].Optional:
 			c.note(presence("execute", n.path, r[after].Optional))
+		case (was == "") != (is == "") && !c.tells(n):
+			c.note(newlyWanted(cmp.Or(is, was), n.path, is != ""))
 		}
 	}
+}
+
+// wanted is the word of a rule that refuses a run where the node is missing, "" when
+// there is none.
+func (n *node) wanted(side int) string {
+	switch f, r := n.file[side], n.run[side]; {
+	case f != nil && f.Level > ir.Deny && f.Backing == ir.HostFile && !f.Optional && f.Path.Root() != ir.Config:
+		return f.Level.String()
+	case r != nil && !r.Optional:
+		return "execute"
+	}
+	return ""
+}
+
+// tells reports whether some change is decided by a rule of the node.
+func (c *comparison) tells(n *node) bool {
+	var origins [2][]ir.Origin
+	for side := range origins {
+		if n.file[side] != nil {
+			origins[side] = append(origins[side], n.file[side].Origin)
+		}
+		if n.run[side] != nil {
+			origins[side] = append(origins[side], n.run[side].Origin)
+		}
+	}
+	return slices.ContainsFunc(c.changes, func(change Change) bool {
+		for side, s := range []*Statement{change.Old, change.New} {
+			if s != nil && slices.Contains(origins[side], s.Origin) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func presence(word string, p ir.Path, optional bool) string {
@@ -224,4 +264,11 @@ func presence(word string, p ir.Path, optional bool) string {
 		return fmt.Sprintf("%s %s is optional now: a run starts where it is missing", word, p)
 	}
 	return fmt.Sprintf("%s %s is no longer optional: a run is refused where it is missing", word, p)
+}
+
+func newlyWanted(word string, p ir.Path, now bool) string {
+	if now {
+		return fmt.Sprintf("%s %s is stated now and grants nothing more: a run is refused where it is missing", word, p)
+	}
+	return fmt.Sprintf("%s %s is no longer stated and granted nothing more: a run starts where it is missing", word, p)
 }

@@ -92,7 +92,7 @@ func TestEveryConnectionIsTold(t *testing.T) {
 	asked, differed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawNetworkPair(t)
-		got := Policies(old, new)
+		got := Policies(old, new, nil)
 		deciders := [2]*ir.Decider{ir.NewDecider(old), ir.NewDecider(new)}
 		for range 40 {
 			r := ir.Request{Kind: ir.ConnectRequest, Port: rapid.SampledFrom(append(hostPorts, 1)).Draw(t, "port")}
@@ -127,7 +127,7 @@ func TestEveryConnectionIsTold(t *testing.T) {
 func TestEveryConnectionWitnessHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawNetworkPair(t)
-		got := Policies(old, new)
+		got := Policies(old, new, nil)
 		checkWitnesses(t, old, new, got)
 		for _, c := range got.Changes {
 			for _, w := range c.Witnesses {
@@ -137,7 +137,7 @@ func TestEveryConnectionWitnessHolds(t *testing.T) {
 				}
 			}
 		}
-		if a, b := mirrored(got), plainly(Policies(new, old)); !slices.Equal(a, b) {
+		if a, b := mirrored(got), plainly(Policies(new, old, nil)); !slices.Equal(a, b) {
 			t.Fatalf("there %v\nback %v\n%s", a, b, show(old, new, got))
 		}
 	})
@@ -151,7 +151,7 @@ func TestEndpointsInAnotherOrder(t *testing.T) {
 		for i := range q.Endpoints {
 			q.Endpoints[i].Name, q.Endpoints[i].Origin = fmt.Sprintf("other%d", i), "elsewhere"
 		}
-		if got := Policies(p, &q); len(got.Changes) != 0 {
+		if got := Policies(p, &q, nil); len(got.Changes) != 0 {
 			t.Fatalf("%s", show(p, &q, got))
 		}
 	})
@@ -172,12 +172,12 @@ func TestLongNames(t *testing.T) {
 		name := strings.Repeat(strings.Repeat("a", 62)+".", 3)
 		name += strings.Repeat("b", tt.bytes-len(name))
 		p := network(ir.HostPattern{Wildcard: ir.ManyLabels, Name: name})
-		got := Policies(network(), p)
+		got := Policies(network(), p, nil)
 		if len(got.Changes) != 1 || !strings.HasPrefix(got.Changes[0].Witnesses[0].Request.Host, tt.want+"aaa") {
 			t.Errorf("%d bytes: %v", tt.bytes, got.Changes)
 		}
 		q := network(ir.HostPattern{Wildcard: ir.OneLabel, Name: name})
-		if same := Policies(q, p).Verdict() == Same; same != (tt.want == "x.") {
+		if same := Policies(q, p, nil).Verdict() == Same; same != (tt.want == "x.") {
 			t.Errorf("%d bytes: *. and **. are the same: %v", tt.bytes, same)
 		}
 	}

@@ -61,7 +61,7 @@ func TestEveryDifferenceIsTold(t *testing.T) {
 	words := map[ir.RequestKind]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawPair(t)
-		got := Policies(old, new)
+		got := Policies(old, new, nil)
 		named := namedPaths(old, new)
 		for range 6 {
 			b := drawBinding(t, named)
@@ -113,7 +113,7 @@ func TestEveryDifferenceIsTold(t *testing.T) {
 func TestEveryWitnessHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawPair(t)
-		checkWitnesses(t, old, new, Policies(old, new))
+		checkWitnesses(t, old, new, Policies(old, new, nil))
 	})
 }
 
@@ -169,7 +169,7 @@ func bind(w Witness) ir.Request {
 func TestTradingPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := drawPair(t)
-		there, back := Policies(old, new), Policies(new, old)
+		there, back := Policies(old, new, nil), Policies(new, old, nil)
 		if a, b := mirrored(there), plainly(back); !slices.Equal(a, b) {
 			t.Fatalf("there %v\nback %v\n%s", a, b, show(old, new, there))
 		}
@@ -210,7 +210,7 @@ func TestNothingChanged(t *testing.T) {
 		for i := range q.Files {
 			q.Files[i].Origin = "another/template"
 		}
-		if got := Policies(p, &q); len(got.Changes) != 0 || len(got.Notes) != 0 {
+		if got := Policies(p, &q, nil); len(got.Changes) != 0 || len(got.Notes) != 0 {
 			t.Fatalf("%s", show(p, &q, got))
 		}
 	})

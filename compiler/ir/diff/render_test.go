@@ -19,7 +19,7 @@ func rendered(t *testing.T) Report {
 		}
 		return compile(t, string(text))
 	}
-	r := Sets(read("old.policy.hcl"), read("new.policy.hcl"))
+	r := Sets(read("old.policy.hcl"), read("new.policy.hcl"), nil)
 	r.Artifacts = []Artifact{
 		{Name: "build/seatbelt.sb", Diff: "-(allow file-read* (subpath \"/opt/`a`\"))\n+(allow file-read* (subpath \"/opt/```b\"))\n"},
 		{Name: "build/seccomp-x86_64.bpf"},
@@ -72,11 +72,11 @@ func TestHeadlines(t *testing.T) {
 		report Report
 		want   string
 	}{
-		{Sets(p, p), "same meaning"},
+		{Sets(p, p, nil), "same meaning"},
 		{Report{Artifacts: []Artifact{{Name: "a"}}}, "same meaning, 1 artifact differs"},
 		{Report{Artifacts: []Artifact{{Name: "a"}, {Name: "b"}}}, "same meaning, 2 artifacts differ"},
-		{Sets(nil, p), "widened: 1 of 1 policy changed"},
-		{Sets(p, nil), "narrowed: 1 of 1 policy changed"},
+		{Sets(nil, p, nil), "widened: 1 of 1 policy changed"},
+		{Sets(p, nil, nil), "narrowed: 1 of 1 policy changed"},
 	} {
 		if got := tt.report.Headline(); got != tt.want {
 			t.Errorf("Headline() = %q, want %q", got, tt.want)

@@ -200,12 +200,19 @@ func (c *comparison) targets() {
 }
 
 // waivers compares what is accepted not to be enforced. Another reason is none of
-// the meaning.
+// the meaning, nor is a waiver of what the target keeps or is tighter about: that
+// silences a warning.
 func (c *comparison) waivers() {
 	type key = string
 	name := func(w ir.Waiver) key { return string(w.Target) + " does not enforce " + string(w.Feature) }
 	match(c.policies[before].Waivers, c.policies[after].Waivers, name, func(old, new *ir.Waiver) {
+		either := cmp.Or(new, old)
+		kept := c.keeps != nil && c.keeps(either.Target, either.Feature)
 		switch {
+		case old == nil && kept:
+			c.note(fmt.Sprintf("%s is waived for %s now, which keeps it or denies more: no grant changes", new.Feature, new.Target))
+		case new == nil && kept:
+			c.note(fmt.Sprintf("%s is no longer waived for %s, which keeps it or denies more: no grant changes", old.Feature, old.Target))
 		case old == nil:
 			c.tell(beyond(WaiverAdded, "waiver", name(*new), nil, waiverStatement(new)))
 		case new == nil:
