@@ -117,13 +117,12 @@ const (
 // isGolden reports whether an artifact is committed for reviewers: those that
 // people read, and the meaning. Of the others each has a text that is.
 func isGolden(name string) bool {
-	base := path.Base(name)
-	return strings.Contains(name, "/") && base != release.MapName && base != "bwrap.json" && !strings.HasSuffix(base, ".bpf")
+	return strings.Contains(name, "/") && isGoldenName(path.Base(name))
 }
 
 // compareGolden holds the files of dir against fresh artifacts, by POLICY/FILE.
 func compareGolden(dir string, fresh map[string][]byte) (*goldenReport, error) {
-	committed, err := readGolden(dir)
+	committed, err := readGolden(dir, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +169,17 @@ func meanings(files map[string][]byte) []*ir.Policy {
 	return out
 }
 
-// readGolden reads the files in the policies' folders of dir. What lies beside
-// the folders, a page for people, is nobody's. A dir that is not there is empty.
-func readGolden(dir string) (map[string][]byte, error) {
+// isGoldenName reports whether golden files have such a name in their folder.
+func isGoldenName(base string) bool {
+	return slices.Contains([]string{release.IRName, "bwrap.args.txt", "landlock.json", "run.json", "seatbelt.sb"}, base) ||
+		strings.HasPrefix(base, "seccomp-") && strings.HasSuffix(base, ".txt")
+}
+
+// readGolden reads the files in the policies' folders of dir: those of the fresh
+// policies, and those that hold an ir.json. Such a folder holds golden files and
+// nothing else, so what is stale can be removed; all else in dir is nobody's. A dir
+// that is not there is empty.
+func readGolden(dir string, fresh map[string][]byte) (map[string][]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string][]byte{}, nil
@@ -181,26 +188,48 @@ func readGolden(dir string) (map[string][]byte, error) {
 		return nil, wrongCall("%w", cleanPathError(err))
 	}
 	defer root.Close()
-	files := map[string][]byte{}
-	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() || !strings.Contains(name, "/"):
-			return nil
-		case !d.Type().IsRegular():
-			return fmt.Errorf("%s is no plain file; golden files are", filepath.Join(dir, name))
-		case len(files) >= release.MaxFiles:
-			return fmt.Errorf("%s holds more than %d files", dir, release.MaxFiles)
-		}
-		data, err := readSmall(filepath.Join(dir, name), release.MaxFile)
-		files[filepath.ToSlash(name)] = data
-		return err
-	})
+	folders, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, wrongCall("%w", cleanPathError(err))
 	}
+	files := map[string][]byte{}
+	for _, folder := range folders {
+		if !folder.IsDir() {
+			continue
+		}
+		_, wanted := fresh[folder.Name()+"/"+release.IRName]
+		if _, err := root.Lstat(folder.Name() + "/" + release.IRName); err != nil && !wanted {
+			continue
+		}
+		if err := readGoldenFolder(root, folder.Name(), dir, files); err != nil {
+			return nil, wrongCall("%w", cleanPathError(err))
+		}
+	}
 	return files, nil
+}
+
+func readGoldenFolder(root *os.Root, folder, dir string, files map[string][]byte) error {
+	entries, err := fs.ReadDir(root.FS(), folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		at := filepath.Join(dir, folder, e.Name())
+		switch {
+		case !isGoldenName(e.Name()):
+			return fmt.Errorf("%s is no golden file; move it away, or give --dir a directory for golden files alone", at)
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%s is no plain file; golden files are", at)
+		case len(files) >= release.MaxFiles:
+			return fmt.Errorf("%s holds more than %d files", dir, release.MaxFiles)
+		}
+		data, err := readSmall(at, release.MaxFile)
+		if err != nil {
+			return err
+		}
+		files[folder+"/"+e.Name()] = data
+	}
+	return nil
 }
 
 // write makes dir what is fresh, a file at a time: each is whole at any moment,
