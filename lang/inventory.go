@@ -56,7 +56,7 @@ var inventories = map[string]inventory{
 	"waive":      {named: true, attributes: []string{"features", "reason"}},
 
 	"project file": {blocks: []string{"verify"}},
-	"verify":       {attributes: []string{"release", "source", "golden", "pins", "keys", "rules", "base"}},
+	"verify":       {attributes: []string{"release", "source", "golden", "pins", "keys", "rules", "base", "variables"}},
 
 	"test file": {blocks: []string{"test"}},
 	"test":      {named: true, attributes: []string{"policy"}, blocks: []string{"bind", "allow", "deny"}},

@@ -18,6 +18,8 @@ type Verify struct {
 	Keys    []String // public key files: one of them signed
 	Rules   []String // house rules: directories, or "std"
 	Base    String   // what was in use before, for rules about changes
+
+	Variables []String // values of the policies' variables, as "NAME=VALUE"
 }
 
 // ParseProject reads a project file. The findings are as those of Parse.
@@ -50,7 +52,7 @@ func (v *Verify) decode(p *parser) {
 		} {
 			*to = b.str(name)
 		}
-		for name, to := range map[string]*[]String{"keys": &v.Keys, "rules": &v.Rules} {
+		for name, to := range map[string]*[]String{"keys": &v.Keys, "rules": &v.Rules, "variables": &v.Variables} {
 			for _, it := range b.items(name, constant) {
 				if s, ok := p.str(it, "an element of "+name); ok {
 					*to = append(*to, s)

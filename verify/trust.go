@@ -44,6 +44,13 @@ type Check interface {
 	Run(*Subject) (failures []Failure, warnings []string)
 }
 
+// Conditional is a Check about what not every release has. Where it does not apply
+// it is not run, and no verdict names it.
+type Conditional interface {
+	Check
+	Applies(*Subject) bool
+}
+
 // Subject is a release while it is being checked. Nothing about it is trusted:
 // other checks may have failed. What its methods return is a copy.
 type Subject struct{ o *opening }

@@ -162,6 +162,9 @@ func (o *opening) runExtra(name string) {
 		}
 		return
 	}
+	if c, ok := asked[0].(Conditional); ok && !c.Applies(&Subject{o}) {
+		return
+	}
 	failures, warnings := asked[0].Run(&Subject{o})
 	o.report.Warnings = append(o.report.Warnings, warnings...)
 	for _, f := range failures {

@@ -16,7 +16,7 @@ import (
 // of the project file in the working directory and what flags add to it.
 type askedVerify struct {
 	release, source, golden, pins, base string
-	keys, rules                         []string
+	keys, rules, variables              []string
 	asks                                *lang.Verify // the project file's own words; nil when it was not read
 }
 
@@ -45,6 +45,10 @@ func askedFor(c *cli.Context) (*askedVerify, error) {
 	}
 	a.keys = append(a.keys, c.StringSlice("key")...)
 	a.rules = append(a.rules, c.StringSlice("rules")...)
+	a.variables = append(a.variables, c.StringSlice("var")...)
+	if len(a.variables) > 0 && a.source == "" {
+		return nil, wrongCall("--var is about sources that are compiled again; add --source PATH")
+	}
 	return a, nil
 }
 
@@ -71,6 +75,9 @@ func (a *askedVerify) project(c *cli.Context) error {
 	}
 	for _, s := range v.Rules {
 		a.rules = append(a.rules, s.Value)
+	}
+	for _, s := range v.Variables {
+		a.variables = append(a.variables, s.Value)
 	}
 	return nil
 }
@@ -100,8 +107,15 @@ func (a *askedVerify) signatures(c *cli.Context, trust verify.Trust) ([]verify.C
 	if len(keys) == 0 && trust.Pins != nil {
 		keys = trust.Pins.Keys
 	}
+	var required []string
+	if c.Bool("statements") {
+		required = []string{sign.ProvenanceName, sign.ResultName}
+		if len(keys) == 0 {
+			return nil, wrongCall("--statements asks who signed them; add --key FILE, or --pins with keys")
+		}
+	}
 	if len(keys) > 0 {
-		checks = append(checks, &sign.Bundle{Keys: keys}, &sign.Statements{Keys: keys})
+		checks = append(checks, &sign.Bundle{Keys: keys}, &sign.Statements{Keys: keys, Required: required})
 	}
 	subject, issuer, root := c.String("identity"), c.String("issuer"), c.String("trusted-root")
 	if subject == "" && issuer == "" && root == "" && c.String("bundle") == "" {

@@ -29,6 +29,7 @@ signed.
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "key", Usage: "sign with this private `FILE`, made by obspc keygen or cosign"},
 			&cli.StringFlag{Name: "source", Usage: "these policies give exactly this release: `PATH`"},
+			&cli.StringSliceFlag{Name: "var", Usage: "the sources' variable has this value, as `NAME=VALUE`; may be repeated"},
 			&cli.StringFlag{Name: "golden", Usage: "reviewers have seen these artifacts: `DIR`"},
 			rulesFlag(), baseFlag(),
 		},
@@ -100,7 +101,11 @@ func signable(c *cli.Context, path string, now time.Time) (*release.Manifest, []
 	if err != nil {
 		return nil, nil, none, err
 	}
-	recompiled := &recompilation{path: c.String("source")}
+	vars, err := variables(c.StringSlice("var"))
+	if err != nil {
+		return nil, nil, none, err
+	}
+	recompiled := &recompilation{path: c.String("source"), vars: vars}
 	if recompiled.path != "" {
 		held = append(held, recompiled)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/verify"
@@ -12,10 +13,12 @@ import (
 )
 
 // recompilation is the check that sources the caller vouches for give exactly
-// this release: the same sources, compiled with the inputs that release.json
-// records, are the same bytes.
+// this release: the same sources, compiled as release.json says it was, are the
+// same bytes. What the variables are, which may be all the authority there is, the
+// caller says; which of the policies and targets the release holds, it tells itself.
 type recompilation struct {
 	path string
+	vars map[string]string
 	conf *configuration // nil: not compiled
 	err  error          // the call is wrong: nothing was compiled
 }
@@ -27,7 +30,15 @@ func (*recompilation) Anchors() bool { return true }
 // sources themselves is in conf, for the caller to show.
 func (r *recompilation) Run(s *verify.Subject) (failures []verify.Failure, warnings []string) {
 	m := s.Manifest()
-	files, err := r.rebuild(m)
+	conf, sources, err := readSources(r.path)
+	var files []release.File
+	if err == nil {
+		if failures := r.otherVariables(m.Inputs.Variables); len(failures) > 0 {
+			return failures, nil
+		}
+		r.conf = conf
+		files, err = r.rebuild(m, sources)
+	}
 	if err != nil {
 		r.err = err
 		return []verify.Failure{{Reason: verify.Differs, Message: "the sources cannot be compiled as the release says it was: " + err.Error()}}, nil
@@ -36,6 +47,9 @@ func (r *recompilation) Run(s *verify.Subject) (failures []verify.Failure, warni
 		return []verify.Failure{{Reason: verify.Differs, Message: fmt.Sprintf("the sources in %s have errors", r.path)}}, nil
 	}
 	failures = append(differingSources(m.Sources, r.conf.sourceDigests()), differingFiles(s, m, files)...)
+	if only := narrowed(m.Inputs); only != "" {
+		warnings = append(warnings, "of what the sources give, the release was compiled for "+only)
+	}
 	switch {
 	case m.Compiler == release.Version:
 	case len(failures) == 0:
@@ -50,19 +64,46 @@ func (r *recompilation) Run(s *verify.Subject) (failures []verify.Failure, warni
 	return failures, warnings
 }
 
+// otherVariables says which variables the release was compiled with that the
+// caller did not give, and the other way round.
+func (r *recompilation) otherVariables(recorded []release.VariableInput) (out []verify.Failure) {
+	given := maps.Clone(r.vars)
+	differs := func(format string, args ...any) {
+		out = append(out, verify.Failure{File: release.ManifestName, Reason: verify.Differs, Message: fmt.Sprintf(format, args...)})
+	}
+	for _, v := range recorded {
+		want, ok := given[v.Name]
+		delete(given, v.Name)
+		switch {
+		case !ok:
+			differs("the release was compiled with %s = %.300q, and you did not say what it is; give your value by --var %s=VALUE", v.Name, v.Value, v.Name)
+		case want != v.Value:
+			differs("the release was compiled with %s = %.300q, and you say %.300q", v.Name, v.Value, want)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		differs("the release was compiled without a value of %s, and you say %.300q", name, given[name])
+	}
+	return out
+}
+
+// narrowed is which policies and targets alone were asked for, "" when all were.
+func narrowed(in release.Inputs) string {
+	var out []string
+	if len(in.Policies) > 0 {
+		out = append(out, "policy "+strings.Join(in.Policies, ", "))
+	}
+	if len(in.Targets) > 0 {
+		out = append(out, "target "+strings.Join(in.Targets, ", "))
+	}
+	return strings.Join(out, "; ")
+}
+
 // rebuild makes the release again; nil files when the sources have errors.
-func (r *recompilation) rebuild(m *release.Manifest) ([]release.File, error) {
-	vars := map[string]string{}
-	for _, v := range m.Inputs.Variables {
-		vars[v.Name] = v.Value
-	}
-	conf, sources, err := readSources(r.path)
-	if err != nil {
-		return nil, err
-	}
-	r.conf = conf
+func (r *recompilation) rebuild(m *release.Manifest, sources lang.Sources) ([]release.File, error) {
+	conf := r.conf
 	if !conf.diags.HasErrors() {
-		conf.compile(sources, lang.Options{Vars: vars})
+		conf.compile(sources, lang.Options{Vars: r.vars})
 	}
 	if conf.diags.HasErrors() {
 		return nil, nil

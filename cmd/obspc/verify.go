@@ -39,10 +39,12 @@ verify block of ./obspc.hcl says what to ask for, and flags add to it.
    obspc verify --base ../before --format github --report markdown=comment.md --report junit=verify.xml`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source", Usage: "these policies give exactly this release: `PATH` of a directory or file that you vouch for"},
+			&cli.StringSliceFlag{Name: "var", Usage: "the sources' variable has this value, as `NAME=VALUE`; may be repeated"},
 			&cli.StringFlag{Name: "golden", Usage: "reviewers have seen these artifacts: `DIR` of committed golden files"},
 			rulesFlag(), baseFlag(),
 			&cli.StringFlag{Name: "pins", Usage: "what this consumer accepts: `FILE` made by obspc pin"},
 			keyFlag("this key signed it: `FILE` in PEM; may be repeated: one of them"),
+			&cli.BoolFlag{Name: "statements", Usage: "how it was made and which checks it passed is there, signed by that key"},
 			&cli.StringFlag{Name: "identity", Usage: "the certificate of the bundle names `SUBJECT`, whole; needs --issuer and --trusted-root"},
 			&cli.StringFlag{Name: "issuer", Usage: "the `URL` of who vouched for the identity"},
 			&cli.StringFlag{Name: "trusted-root", Usage: "the authorities and logs that are trusted: `FILE` of a Sigstore trusted root"},
@@ -82,7 +84,11 @@ func verifyRelease(c *cli.Context) error {
 		return err
 	}
 	var checks []verify.Check
-	recompiled := &recompilation{path: asked.source}
+	vars, err := variables(asked.variables)
+	if err != nil {
+		return err
+	}
+	recompiled := &recompilation{path: asked.source, vars: vars}
 	if asked.source != "" {
 		checks = append(checks, recompiled)
 	}

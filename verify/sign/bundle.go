@@ -26,12 +26,15 @@ func (*Bundle) Name() string { return "bundle" }
 // Anchors is false: SHA256SUMS.sig vouches for the release.
 func (*Bundle) Anchors() bool { return false }
 
-// Run reads the bundle that is there.
+// Applies reports whether there is a bundle.
+func (*Bundle) Applies(s *verify.Subject) bool {
+	_, ok := s.Attachment(release.BundleName)
+	return ok
+}
+
+// Run reads the bundle.
 func (b *Bundle) Run(s *verify.Subject) (failures []verify.Failure, warnings []string) {
-	text, ok := s.Attachment(release.BundleName)
-	if !ok {
-		return nil, nil
-	}
+	text, _ := s.Attachment(release.BundleName)
 	if err := readKeyBundle(text, s.Sums(), trusted(s, b.Keys)); err != nil {
 		failures = []verify.Failure{{File: release.BundleName, Reason: verify.Untrusted, Message: "the bundle is no signature over SHA256SUMS by a trusted key: " + err.Error()}}
 	}

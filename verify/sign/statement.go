@@ -173,6 +173,14 @@ func (*Statements) Name() string { return "statements" }
 // about it.
 func (*Statements) Anchors() bool { return false }
 
+// Applies reports whether there is a statement, or one must be.
+func (c *Statements) Applies(s *verify.Subject) bool {
+	return len(c.Required) > 0 || slices.ContainsFunc([]string{ProvenanceName, ResultName}, func(name string) bool {
+		_, ok := s.Attachment(name)
+		return ok
+	})
+}
+
 // Run reads each statement that is there.
 func (c *Statements) Run(s *verify.Subject) (failures []verify.Failure, warnings []string) {
 	keys := trusted(s, c.Keys)
