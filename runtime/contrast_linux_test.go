@@ -115,7 +115,7 @@ func TestAttackPage(t *testing.T) {
 		t.Errorf("%s is not what the table says (%v); OBSPC_UPDATE=1 go test ./runtime -run TestAttackPage writes it", page, err)
 	}
 	var sources []byte
-	for _, pattern := range []string{"*_test.go", "../*_test.go", "../policies/*_test.go", "../targets/*/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "*/*_test.go", "../*_test.go", "../policies/*_test.go", "../targets/*/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		must(t, err)
 		for _, f := range files {
