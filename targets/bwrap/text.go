@@ -122,10 +122,10 @@ func (s *Set) rootSeal() string {
 }
 
 // quoted is a path for a reader: as it stands, or in Go's quotes when it holds
-// something that would blur the line.
+// something that would blur the line, or that a shell would replace.
 func quoted(p ir.Path) string {
 	text := p.String()
-	if strings.ContainsAny(text, " \"'\\#") {
+	if strings.ContainsAny(text, " \"'\\#*?[];&|()<>`") {
 		return fmt.Sprintf("%q", text)
 	}
 	return text

@@ -41,7 +41,7 @@ func TestLint(t *testing.T) {
 		{"sockets-reachable", "--bind /var/run/docker.sock /d.sock", "--bind /var/log /d"},
 		{"sockets-reachable", "--ro-bind /run/user/1000/bus /bus", "--ro-bind /run/media /m"},
 		{"sockets-reachable", "--bind /tmp /tmp", "--tmpfs /tmp"},
-		{"sockets-reachable", "--ro-bind $SSH_AUTH_SOCK /agent", "--ro-bind $HOME/x /agent"},
+		{"sockets-reachable", "--ro-bind \"$SSH_AUTH_SOCK\" /agent", "--ro-bind $HOME/x /agent"},
 		{"remount-one", "--bind /w /w --remount-ro /w", "--ro-bind /w /w"},
 		{"remount-of-host", "--bind /w /w --remount-ro /w/a", "--bind /w /w --bind /w/a /w/a --remount-ro /w/a"},
 		{"chmod-on-host", "--bind /w /w --chmod 0700 /w/a", "--tmpfs /w --chmod 0700 /w"},

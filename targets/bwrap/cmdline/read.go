@@ -67,9 +67,7 @@ func Read(file string, src []byte, o Options) (*Command, diag.List) {
 	if c.stream = isStream(src); c.stream {
 		c.words = splitStream(file, src)
 	} else {
-		tokens, faults := lex(file, src, o.Values)
-		c.findings.Add(faults...)
-		c.words = c.commandOf(tokens)
+		c.words = c.wordsOf(src)
 	}
 	if !c.findings.HasErrors() {
 		c.take(c.program())
@@ -82,55 +80,13 @@ func Read(file string, src []byte, o Options) (*Command, diag.List) {
 	return c, c.findings.Sorted()
 }
 
-// commandOf is the words of the first bwrap command of a text; without one, all words
-// are options.
-func (c *Command) commandOf(tokens []token) []Word {
-	first := slices.IndexFunc(tokens, func(t token) bool { return !t.ends && isProgram(t.Word) })
-	for first >= 0 && !begins(tokens, first) {
-		next := slices.IndexFunc(tokens[first+1:], func(t token) bool { return !t.ends && isProgram(t.Word) })
-		if next < 0 {
-			first = -1
-			break
-		}
-		first += 1 + next
-	}
-	var out []Word
-	for i, t := range tokens[max(first, 0):] {
-		switch {
-		case !t.ends:
-			out = append(out, t.Word)
-		case first >= 0:
-			c.more(tokens[first+i:])
-			return out
-		case !t.newline:
-			c.findings.Add(notOptions(t.At))
-			return out
-		}
-	}
-	return out
-}
-
-// begins reports whether options follow the word, so that it is the program and not
-// the argument of another.
-func begins(tokens []token, i int) bool {
-	return i+1 < len(tokens) && !tokens[i+1].ends && strings.HasPrefix(tokens[i+1].Text, "-")
-}
-
-// more says that only the first command is read.
-func (c *Command) more(tokens []token) {
-	for i, t := range tokens {
-		if !t.ends && isProgram(t.Word) && begins(tokens, i) {
-			c.findings.Add(moreCommands(t.At))
-			return
-		}
-	}
-}
-
 // program takes argv[0] off. Without one, a stream is what --args reads.
 func (c *Command) program() []Word {
 	switch {
 	case len(c.words) == 0:
 		c.findings.Add(empty(c.File))
+	case c.words[0].fault != nil:
+		c.findings.Add(c.words[0].fault.Diagnostic)
 	case isProgram(c.words[0]) || c.stream && !strings.HasPrefix(c.words[0].Text, "-"):
 		c.Program = c.words[0].Text
 		return c.words[1:]
@@ -152,6 +108,9 @@ func (c *Command) take(words []Word) {
 		case w.Text == "--":
 			c.behind(words[1:])
 			return
+		case w.fault != nil && !w.fault.counts:
+			c.findings.Add(w.fault.Diagnostic)
+			return
 		case w.Unknown:
 			c.findings.Add(unknownWord(w))
 			return
@@ -161,11 +120,15 @@ func (c *Command) take(words []Word) {
 		case !known:
 			c.findings.Add(unknownOption(w))
 			return
-		case len(words) <= len(o.args):
+		case len(words) <= len(o.args) && !slices.ContainsFunc(words, func(w Word) bool { return w.fault != nil }):
 			c.findings.Add(missingArgument(w, len(o.args)))
 			return
 		}
-		u := use{o, w, words[1 : 1+len(o.args)]}
+		u := use{o, w, words[1:min(1+len(o.args), len(words))]}
+		if i := slices.IndexFunc(u.args, func(a Word) bool { return a.fault != nil }); i >= 0 {
+			c.findings.Add(u.args[i].fault.Diagnostic)
+			return
+		}
 		c.checkArguments(u)
 		if c.options = append(c.options, u); c.Needs.Before(o.since) {
 			c.Needs, c.By = o.since, o.name
@@ -211,24 +174,6 @@ func empty(file string) diag.Diagnostic {
 	}
 }
 
-// notOptions reports a text that is neither a command of bwrap nor options.
-func notOptions(at diag.Range) diag.Diagnostic {
-	return diag.Diagnostic{
-		Severity: diag.Error, Code: "no-options", At: at,
-		Message: "no command here is bwrap, so options were expected up to the end",
-		Help:    "a program is bwrap when its name ends in bwrap, or when it is $BWRAP",
-	}
-}
-
-// moreCommands reports a second command.
-func moreCommands(at diag.Range) diag.Diagnostic {
-	return diag.Diagnostic{
-		Severity: diag.Warning, Code: "more-commands", At: at,
-		Message: "only the first bwrap command of the text is read",
-		Help:    "put each command into a file of its own",
-	}
-}
-
 // tooManyWords reports the argument that bwrap refuses.
 func tooManyWords(at diag.Range) diag.Diagnostic {
 	return diag.Diagnostic{
@@ -243,7 +188,7 @@ func unknownWord(w Word) diag.Diagnostic {
 	return diag.Diagnostic{
 		Severity: diag.Error, Code: "unknown-word", At: w.At,
 		Message: fmt.Sprintf("%s stands where an option does, and what it is decides how the rest is read", w.Text),
-		Help:    "give the variable its value, or write the words themselves",
+		Help:    "give the variable its value (--param NAME=VALUE), or write the words themselves",
 	}
 }
 

@@ -14,6 +14,8 @@ type Word struct {
 	At   diag.Range
 	// Unknown tells that Text has parts that only the shell would know, as ${NAME}.
 	Unknown bool
+
+	fault *fault // why it may be other words, or none
 }
 
 // maxText bounds what is read, in bytes: Linux takes no longer argument list.

@@ -1,0 +1,206 @@
+package cmdline
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/obspc/obspc/lang/diag"
+)
+
+// script is what a text says of itself beside its words.
+type script struct {
+	// shell is "bash", "sh" for what need not be bash, "" when the text does not say.
+	shell string
+	// ifs: something sets IFS, so where values are split is not known.
+	ifs bool
+	// certain are the variables that have one value from one line on, whatever happens.
+	certain map[string]bool
+}
+
+// shells are the interpreters whose words are read here.
+var shells = map[string]string{"bash": "bash", "sh": "sh", "dash": "sh", "ash": "sh", "ksh": "sh", "mksh": "sh", "busybox": "sh"}
+
+// shellOf reads the first line of a script; other is an interpreter that is no such shell.
+func shellOf(src []byte) (shell, other string) {
+	line, _, _ := bytes.Cut(src, []byte("\n"))
+	if !bytes.HasPrefix(line, []byte("#!")) {
+		return "", ""
+	}
+	for _, w := range strings.Fields(string(line[2:])) {
+		name := path.Base(w)
+		if name == "env" || strings.HasPrefix(w, "-") || strings.Contains(w, "=") {
+			continue
+		}
+		if shell = shells[name]; shell == "" {
+			other = name
+		}
+		return shell, other
+	}
+	return "", ""
+}
+
+func isName(text string) bool {
+	return text != "" && strings.Trim(text, nameBytes) == "" && (text[0] < '0' || text[0] > '9')
+}
+
+// assigning tells that the word that is being read is an assignment, in which nothing
+// is split.
+func (l *lexer) assigning() bool { return l.first && l.marks.assigns && !l.lines }
+
+// command is what is read of the command at hand.
+func (l *lexer) command() []token {
+	for i := len(l.out) - 1; i >= 0; i-- {
+		if l.out[i].ends != 0 {
+			return l.out[i+1:]
+		}
+	}
+	return l.out
+}
+
+func onlyAssignments(words []token) bool {
+	return !slices.ContainsFunc(words, func(t token) bool { return !t.assigns })
+}
+
+// assign notes the values that the command at hand gives to variables for good.
+func (l *lexer) assign() {
+	words := l.command()
+	if len(words) > 0 && (words[0].Text == "export" || words[0].Text == "readonly") {
+		words = words[1:]
+	}
+	if !onlyAssignments(words) {
+		return
+	}
+	for _, w := range words {
+		name, value, _ := strings.Cut(w.Text, "=")
+		if !l.certain[name] {
+			continue
+		}
+		if delete(l.values, name); !w.Unknown && w.fault == nil && !w.split {
+			l.values[name] = value
+		}
+	}
+}
+
+// elsewhere are words after which a variable may change unseen.
+var elsewhere = []string{"eval", "source", ".", "trap", "alias", "builtin"}
+
+// opens and closes are the reserved words around commands that may not run, or not once.
+var (
+	opens  = map[string]string{"if": "fi", "case": "esac", "while": "done", "until": "done", "for": "done", "select": "done", "{": "}"}
+	closes = []string{"fi", "esac", "done", "}"}
+)
+
+// expands finds expansions that assign.
+var expands = regexp.MustCompile(`\(\(|\$\{[A-Za-z_0-9]+:?=`)
+
+// survey finds the variables that are assigned once in the whole text, by a command of
+// assignments alone that runs in any case.
+func survey(src []byte, tokens []token) script {
+	s := script{certain: map[string]bool{}}
+	seen := map[string]int{}
+	var inside []string
+	broken := expands.Match(src)
+	for i := 0; i < len(tokens); {
+		start := i
+		for i < len(tokens) && tokens[i].ends != 0 {
+			switch top := len(inside) - 1; {
+			case tokens[i].ends == '(':
+				inside = append(inside, ")")
+			case tokens[i].ends == ')' && top >= 0 && inside[top] == ")":
+				inside = inside[:top]
+			}
+			i++
+		}
+		before := tokens[start:i]
+		for start = i; i < len(tokens) && tokens[i].ends == 0; {
+			i++
+		}
+		words := tokens[start:i]
+		alone := len(inside) == 0 && !joined(before) && !joined(tokens[i:min(i+1, len(tokens))]) && !background(tokens[i:])
+		broken = broken || slices.ContainsFunc(words, func(t token) bool { return slices.Contains(elsewhere, t.Text) })
+		inside, broken = compound(inside, words, broken)
+		if len(words) > 0 && (words[0].Text == "export" || words[0].Text == "readonly") {
+			words = words[1:]
+		}
+		only := alone && onlyAssignments(words)
+		for _, w := range words {
+			name := changed(w.Text)
+			if seen[name]++; only && name != "" {
+				s.certain[name] = true
+			}
+		}
+	}
+	s.ifs = seen["IFS"] > 0
+	for name := range s.certain {
+		if broken || len(inside) > 0 || seen[name] > 1 {
+			delete(s.certain, name)
+		}
+	}
+	return s
+}
+
+// joined tells that commands before or behind these ends decide whether one runs, or
+// that it runs in a process of its own.
+func joined(ends []token) bool {
+	for i, t := range ends {
+		if t.ends == '|' || t.ends == '&' && i+1 < len(ends) && ends[i+1].ends == '&' {
+			return true
+		}
+	}
+	return false
+}
+
+// background tells that the command before runs in a process of its own.
+func background(rest []token) bool {
+	return len(rest) > 0 && rest[0].ends == '&' && (len(rest) == 1 || rest[1].ends != '&')
+}
+
+// compound follows the reserved words that a command begins with.
+func compound(inside []string, words []token, broken bool) ([]string, bool) {
+	for len(words) > 0 {
+		switch w := words[0].Text; {
+		case w == "function":
+			words = words[min(2, len(words)):]
+			continue
+		case opens[w] != "":
+			inside = append(inside, opens[w])
+			if w == "case" || w == "for" || w == "select" {
+				return inside, broken
+			}
+		case slices.Contains(closes, w):
+			if len(inside) == 0 || inside[len(inside)-1] != w {
+				return inside, true
+			}
+			inside = inside[:len(inside)-1]
+		case w == "then" || w == "do" || w == "else" || w == "elif" || w == "!" || w == "time":
+		default:
+			return inside, broken
+		}
+		words = words[1:]
+	}
+	return inside, broken
+}
+
+// changed is the variable that a word may be about: of X, X=…, X+=…, X[1]=… and ++X.
+func changed(text string) string {
+	text = strings.TrimLeft(text, "+-")
+	name := text[:len(text)-len(strings.TrimLeft(text, nameBytes))]
+	if !isName(name) || strings.HasPrefix(text[len(name):], "/") {
+		return ""
+	}
+	return name
+}
+
+// otherShell reports a script whose words are read otherwise.
+func otherShell(file, name string) diag.Diagnostic {
+	at := diag.Range{File: file, Start: diag.Pos{Line: 1, Column: 1}, End: diag.Pos{Line: 1, Column: 3, Byte: 2}}
+	return diag.Diagnostic{
+		Severity: diag.Error, Code: "bwrap-other-shell", At: at,
+		Message: fmt.Sprintf("the script is for %s; the words of sh and bash are read here", name),
+		Help:    "give the words that bwrap gets; /proc/PID/cmdline of a running one has them",
+	}
+}
