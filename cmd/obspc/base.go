@@ -16,6 +16,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir/diff"
 	"github.com/obspc/obspc/lang"
 	"github.com/obspc/obspc/lang/diag"
+	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/verify"
 )
 
@@ -104,7 +105,7 @@ func (b *before) change(c *cli.Context, path string, report *verify.Report) (*di
 	if err != nil {
 		return nil, err
 	}
-	d := diff.Sets(b.policies, now.policies)
+	d := diff.Sets(b.policies, now.policies, targets.Keeps)
 	d.Artifacts = changedArtifacts(b.files, now.files)
 	return &d, nil
 }

@@ -92,10 +92,8 @@ func rules(c *cli.Context) error {
 		return conf.report(c, asJSON)
 	}
 	conf.diags = nil // the compiler's warnings are lint's; these are the house's
-	for _, set := range sets {
-		if err := conf.hold(set, base, now); err != nil {
-			return err
-		}
+	if err := conf.hold(sets, base, now); err != nil {
+		return err
 	}
 	if err := conf.report(c, asJSON); err != nil {
 		return &exitError{Code: exitNo}
@@ -110,18 +108,21 @@ func rules(c *cli.Context) error {
 	return nil
 }
 
-// hold asks one set of rules about every policy.
-func (conf *configuration) hold(set *rego.Rules, base map[string]*ir.Policy, now time.Time) error {
+// hold asks all sets of rules about every policy.
+func (conf *configuration) hold(sets []*rego.Rules, base map[string]*ir.Policy, now time.Time) error {
 	var findings []rego.Finding
 	var asked []string
 	for _, r := range conf.results {
-		found, err := set.Evaluate(context.Background(), r.Policy, base[r.Policy.Name])
-		if err != nil {
-			return &exitError{exitInput, fmt.Errorf("the rules cannot be asked: %w", err)}
+		for _, set := range sets {
+			found, err := set.Evaluate(context.Background(), r.Policy, base[r.Policy.Name])
+			if err != nil {
+				return &exitError{exitInput, fmt.Errorf("the rules cannot be asked: %w", err)}
+			}
+			findings = append(findings, found...)
 		}
-		findings, asked = append(findings, found...), append(asked, r.Policy.Name)
+		asked = append(asked, r.Policy.Name)
 	}
-	useless := set.Exempt(findings, asked, day(now))
+	useless := rego.Exempt(sets, findings, asked, day(now))
 	for _, f := range findings {
 		conf.diags.Add(conf.houseFinding(f))
 	}
@@ -133,7 +134,7 @@ func (conf *configuration) hold(set *rego.Rules, base map[string]*ir.Policy, now
 
 // houseFinding is a finding at the policy's own line.
 func (conf *configuration) houseFinding(f rego.Finding) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Error, Code: f.Code, Message: f.Message, Help: "this is a house rule; change the policy, or ask for an exemption by name"}
+	d := diag.Diagnostic{Severity: diag.Error, Code: f.Code, Message: f.Message, Help: "this is a house rule; change the policy, or let the house exempt it by name, in the exemptions.txt of a directory given with --rules"}
 	for _, r := range conf.results {
 		if r.Policy.Name == f.Policy {
 			d.At = r.Ranges[f.Origin]

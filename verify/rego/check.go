@@ -26,14 +26,6 @@ func (*Check) Anchors() bool { return false }
 
 // Run asks the rules about each policy of the release.
 func (c *Check) Run(s *verify.Subject) (failures []verify.Failure, warnings []string) {
-	for _, set := range c.Sets {
-		failed, warned := c.ask(set, s)
-		failures, warnings = append(failures, failed...), append(warnings, warned...)
-	}
-	return failures, warnings
-}
-
-func (c *Check) ask(set *Rules, s *verify.Subject) (failures []verify.Failure, warnings []string) {
 	var asked []string
 	var findings []Finding
 	for _, name := range s.Manifest().Policies() {
@@ -43,15 +35,17 @@ func (c *Check) ask(set *Rules, s *verify.Subject) (failures []verify.Failure, w
 			failures = append(failures, verify.Failure{File: file, Reason: verify.Violation, Message: "its meaning cannot be read, so no rule was asked about it"})
 			continue
 		}
-		found, err := set.Evaluate(context.Background(), p, c.Base[name])
-		if err != nil {
-			failures = append(failures, verify.Failure{File: file, Reason: verify.Violation, Message: "the rules could not be asked: " + err.Error()})
-			continue
+		for _, set := range c.Sets {
+			found, err := set.Evaluate(context.Background(), p, c.Base[name])
+			if err != nil {
+				failures = append(failures, verify.Failure{File: file, Reason: verify.Violation, Message: "the rules could not be asked: " + err.Error()})
+			}
+			findings = append(findings, found...)
 		}
-		asked, findings = append(asked, name), append(findings, found...)
+		asked = append(asked, name)
 	}
 	now := s.Trust().Now.UTC()
-	useless := set.Exempt(findings, asked, diff.Date{Year: now.Year(), Month: int(now.Month()), Day: now.Day()})
+	useless := Exempt(c.Sets, findings, asked, diff.Date{Year: now.Year(), Month: int(now.Month()), Day: now.Day()})
 	for _, f := range findings {
 		switch {
 		case f.Refuses():

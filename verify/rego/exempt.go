@@ -25,17 +25,24 @@ func (e Exemption) String() string {
 	return fmt.Sprintf("%s:%d: %s of policy %s until %s (%s)", ExemptionsName, e.Line, e.Code, e.Policy, e.Until, e.Reason)
 }
 
-// Exempt marks the findings that an exemption is about, as of a day in UTC. What
-// it returns are the exemptions of no use: expired ones, and of the policies asked
-// about those that match no finding. They fail a check, so that the file cannot
-// rot.
-func (r *Rules) Exempt(findings []Finding, policies []string, today diff.Date) (useless []string) {
-	used := map[int]bool{}
+// Exempt marks the findings of all sets that an exemption of one of them is about,
+// as of a day in UTC: so a house lets its policies off rules that it did not write.
+// What it returns are the exemptions of no use: expired ones, and of the policies
+// asked about those that match no finding. They fail a check, so that the file
+// cannot rot.
+func Exempt(sets []*Rules, findings []Finding, policies []string, today diff.Date) (useless []string) {
+	var all []*Exemption
+	for _, r := range sets {
+		for i := range r.exemptions {
+			all = append(all, &r.exemptions[i])
+		}
+	}
+	used := map[*Exemption]bool{}
 	for i := range findings {
 		f := &findings[i]
-		for j, e := range r.exemptions {
+		for _, e := range all {
 			if e.Code == f.Code && e.Policy == f.Policy && !e.Until.Before(today) {
-				f.Exempt, used[j] = &r.exemptions[j], true
+				f.Exempt, used[e] = e, true
 			}
 		}
 	}
@@ -43,11 +50,11 @@ func (r *Rules) Exempt(findings []Finding, policies []string, today diff.Date) (
 	for _, p := range policies {
 		asked[p] = true
 	}
-	for j, e := range r.exemptions {
+	for _, e := range all {
 		switch {
 		case e.Until.Before(today):
 			useless = append(useless, e.String()+": its last day is over; mend the policy or write a new day")
-		case asked[e.Policy] && !used[j]:
+		case asked[e.Policy] && !used[e]:
 			useless = append(useless, e.String()+": the rule finds nothing there; remove the line")
 		}
 	}

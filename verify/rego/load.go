@@ -35,7 +35,7 @@ const (
 var codeForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Load reads and compiles every *.rego file of fsys, folders included, and its
-// exemptions. Test files are read and not part of the rules. The error is Errors:
+// exemptions, which may be all there is. Test files are read and not part of the rules. The error is Errors:
 // all faults at once.
 func Load(fsys fs.FS) (*Rules, error) {
 	files, err := readAll(fsys)
@@ -197,7 +197,7 @@ func (r *Rules) findAsked() (wrong Errors) {
 			}
 		}
 	}
-	if len(wrong) == 0 && len(r.asked) == 0 {
+	if len(wrong) == 0 && len(r.asked) == 0 && len(r.exemptions) == 0 {
 		wrong = Errors{{Code: "no-rules", Message: "there is no deny, violation or warn rule in any *.rego file here"}}
 	}
 	return wrong

@@ -139,7 +139,7 @@ func TestExemptions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return found, r.Exempt(found, policies, today)
+		return found, Exempt([]*Rules{r}, found, policies, today)
 	}
 	found, useless := ask(diff.Date{Year: 2027, Month: 1, Day: 31}, "p")
 	if len(useless) != 0 || found[1].Refuses() || found[1].Exempt.Reason != "until the spool moves" {
@@ -149,10 +149,10 @@ func TestExemptions(t *testing.T) {
 	if len(useless) != 1 || !strings.Contains(useless[0], "last day is over") || !found[1].Refuses() {
 		t.Errorf("the day after: %+v, %v", found, useless)
 	}
-	if useless = r.Exempt(nil, []string{"p"}, diff.Date{Year: 2027, Month: 1, Day: 1}); len(useless) != 1 || !strings.Contains(useless[0], "finds nothing") {
+	if useless = Exempt([]*Rules{r}, nil, []string{"p"}, diff.Date{Year: 2027, Month: 1, Day: 1}); len(useless) != 1 || !strings.Contains(useless[0], "finds nothing") {
 		t.Errorf("without the finding: %v", useless)
 	}
-	if useless = r.Exempt(nil, []string{"q"}, diff.Date{Year: 2027, Month: 1, Day: 1}); len(useless) != 0 {
+	if useless = Exempt([]*Rules{r}, nil, []string{"q"}, diff.Date{Year: 2027, Month: 1, Day: 1}); len(useless) != 0 {
 		t.Errorf("of a policy that is not asked about: %v", useless)
 	}
 	for _, bad := range []string{"writes p soon x", "writes p 2027-01-31", "writes p 2027-01-31 ", "Writes p 2027-01-31 x", "writes p 2027-02-30 x",
