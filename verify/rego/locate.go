@@ -4,62 +4,55 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/open-policy-agent/opa/v1/ast"
+
 	"github.com/obspc/obspc/compiler/ir"
 )
 
-// locator leads from a path in ir.json to the statement that stands there.
-type locator struct{ root any }
-
-func newLocator(data []byte) *locator {
-	l := &locator{}
-	if err := json.Unmarshal(data, &l.root); err != nil {
-		panic("bug in obspc: ir.json is no JSON: " + err.Error())
-	}
-	return l
-}
+// locator leads from a path in ir.json, as the rules were given it, to the
+// statement that stands there.
+type locator struct{ root ast.Value }
 
 // origin is the statement of the innermost node on the path that has one. A path
 // that leads nowhere is an error: it was meant to show something.
-func (l *locator) origin(value any) (ir.Origin, error) {
+func (l locator) origin(value any) (ir.Origin, error) {
 	steps, ok := value.([]any)
 	if !ok {
 		return "", fmt.Errorf("%v is no path; write a list of member names and indices, as in [\"files\", 0]", value)
 	}
 	node, found := l.root, ir.Origin("")
 	for i, step := range steps {
-		next, ok := into(node, step)
-		if !ok {
+		next := into(node, step)
+		if next == nil {
 			return "", fmt.Errorf("the policy has nothing at %v", steps[:i+1])
 		}
-		node = next
-		if object, ok := node.(map[string]any); ok {
-			if origin, ok := object["origin"].(string); ok {
-				found = ir.Origin(origin)
+		node = next.Value
+		if object, ok := node.(ast.Object); ok {
+			if origin := object.Get(ast.InternedTerm("origin")); origin != nil {
+				if text, ok := origin.Value.(ast.String); ok {
+					found = ir.Origin(text)
+				}
 			}
 		}
 	}
 	return found, nil
 }
 
-func into(node, step any) (any, bool) {
+// into is one step further, nil where there is nothing.
+func into(node ast.Value, step any) *ast.Term {
 	switch node := node.(type) {
-	case map[string]any:
-		name, ok := step.(string)
-		if !ok {
-			return nil, false
+	case ast.Object:
+		if name, ok := step.(string); ok {
+			return node.Get(ast.StringTerm(name))
 		}
-		next, ok := node[name]
-		return next, ok
-	case []any:
+	case *ast.Array:
 		number, ok := step.(json.Number)
 		if !ok {
-			return nil, false
+			return nil
 		}
-		i, err := number.Int64()
-		if err != nil || i < 0 || i >= int64(len(node)) {
-			return nil, false
+		if i, err := number.Int64(); err == nil && i >= 0 && i < int64(node.Len()) {
+			return node.Elem(int(i))
 		}
-		return node[i], true
 	}
-	return nil, false
+	return nil
 }

@@ -111,7 +111,7 @@ func (r *Rules) Evaluate(ctx context.Context, p, base *ir.Policy) ([]Finding, er
 	if !ok || len(sets) != len(r.asked) {
 		return nil, fmt.Errorf("policy %s: the rules gave %d answers to %d questions", p.Name, len(sets), len(r.asked))
 	}
-	locate := newLocator(data)
+	locate := locator{input}
 	var out []Finding
 	for i, set := range sets {
 		elements, ok := set.([]any)
@@ -135,7 +135,7 @@ func (r *Rules) Evaluate(ctx context.Context, p, base *ir.Policy) ([]Finding, er
 
 // finding reads one element: a message, or an object with message and, if it
 // likes, code and path. path leads into ir.json, as in ["files", 3].
-func finding(a asked, element any, locate *locator) (Finding, error) {
+func finding(a asked, element any, locate locator) (Finding, error) {
 	f := Finding{Kind: a.kind, Code: a.code()}
 	switch e := element.(type) {
 	case string:
