@@ -111,8 +111,8 @@ func (b *block) single(kind string) *block {
 var identifierName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 // checkName reports a name that cannot be used.
-func (b *block) checkName(pattern *regexp.Regexp, help string) {
-	if b.name.Range.IsZero() || pattern.MatchString(b.name.Value) {
+func (b *block) checkName(accepted func(name string) bool, help string) {
+	if b.name.Range.IsZero() || accepted(b.name.Value) {
 		return
 	}
 	b.p.add(nameMalformed(b.name, b.kind, help))

@@ -10,7 +10,7 @@ func (b *block) decodeCommands(out *Body) {
 	taken := b.p.names()
 	for _, hb := range b.all("command") {
 		c := b.p.open(hb)
-		c.checkName(identifierName, identifierHelp)
+		c.checkName(identifierName.MatchString, identifierHelp)
 		taken.take("command", c.name)
 		if c.repeats {
 			continue

@@ -18,7 +18,7 @@ func (b *block) decodeNetwork(out *Body) {
 	taken := b.p.names()
 	for _, hb := range n.all("endpoint") {
 		e := b.p.open(hb)
-		e.checkName(identifierName, identifierHelp)
+		e.checkName(identifierName.MatchString, identifierHelp)
 		taken.take("endpoint", e.name)
 		if e.repeats {
 			continue

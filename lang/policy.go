@@ -43,7 +43,7 @@ func (p *parser) requirePolicy() {
 
 func (p *parser) decodeBody(hb *hclsyntax.Block) *Body {
 	b := p.open(hb)
-	b.checkName(identifierName, identifierHelp)
+	b.checkName(identifierName.MatchString, identifierHelp)
 	out := &Body{
 		Template:    b.kind == "template",
 		Name:        b.name,

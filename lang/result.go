@@ -10,12 +10,12 @@ func (b *block) result(c *Command) {
 	if r == nil {
 		return
 	}
-	r.checkName(identifierName, identifierHelp)
+	r.checkName(identifierName.MatchString, identifierHelp)
 	c.Result = &Result{Name: r.name, Range: r.header}
 	taken := b.p.names()
 	for _, hb := range r.blocks {
 		f := b.p.open(hb)
-		f.checkName(fieldName, "use letters, digits, _ and -, at most 63, beginning with a letter or _")
+		f.checkName(fieldName.MatchString, "use letters, digits, _ and -, at most 63, beginning with a letter or _")
 		taken.take("field", f.name)
 		c.Result.Fields = append(c.Result.Fields, f.resultField())
 	}

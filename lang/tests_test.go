@@ -3,6 +3,7 @@ package lang
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -246,4 +247,18 @@ func FuzzTests(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A title is what this expression says, which takes too long to be compiled in
+// every start.
+func TestTitles(t *testing.T) {
+	form := regexp.MustCompile(`^[\pL\pN\pP\pS](?: ?[\pL\pM\pN\pP\pS]){0,119}$`)
+	for _, name := range []string{
+		"", "a", " a", "a ", "a b", "a  b", "a\tb", "a\nb", "größe, 2 € (neu)!", "e\u0301", "\u0301e", "a \u0301", "\xff", "a\u202eb", "a\u00a0b", "a\x00",
+		strings.Repeat("a", 120), strings.Repeat("a", 121), strings.Repeat("a ", 119) + "a", strings.Repeat("a ", 120) + "a", "世界", "🙂 ok",
+	} {
+		if got, want := isTitle(name), form.MatchString(name); got != want {
+			t.Errorf("isTitle(%q) = %v, want %v", name, got, want)
+		}
+	}
 }
