@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/obspc/obspc/targets/landlock"
 )
 
 // Version is the kernel's Landlock ABI. Without one it is 0 and the error says why
@@ -44,7 +46,22 @@ func (r *Request) open(k kernel) (*Ruleset, error) {
 			return nil, fmt.Errorf("landlock rule for %s: %w", g.Path, err)
 		}
 	}
+	if err := standardInput(k, fd, r.Files); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("landlock rule for standard input: %w", err)
+	}
 	return &Ruleset{k, fd, r.Logging}, nil
+}
+
+// standardInput lets standard input be opened again, as /dev/stdin and
+// /proc/self/fd/0, when it is the machine's /dev/null, which no rule may name. A
+// pipe has no place that a rule could speak of, and needs none.
+func standardInput(k kernel, ruleset int, handled uint64) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(unix.Stdin, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFCHR || handled&landlock.ReadFile == 0 {
+		return err
+	}
+	return k.add(ruleset, unix.Stdin, landlock.ReadFile)
 }
 
 func (g Grant) add(k kernel, ruleset int) error {

@@ -132,6 +132,23 @@ func TestLiveDevicesAndMemory(t *testing.T) {
 	}
 }
 
+// TestLiveStandardInput: where a policy has no devices, standard input is the
+// machine's /dev/null all the same, and can be opened again, as without a domain.
+func TestLiveStandardInput(t *testing.T) {
+	abi := needABI(t, landlock.ABI)
+	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
+		t.Skip("needs bubblewrap at /usr/bin/bwrap")
+	}
+	p := compile(t, "only read "+probe, "only execute "+probe)
+	for _, u := range users() {
+		for _, level := range []int{0, landlock.ABI, abi} {
+			if got := u.mounted(t, p, requested(p.Landlock, level), "read /proc/self/fd/0"); got != "ok" {
+				t.Errorf("as %s, behind a domain of ABI %d: opening standard input again is %s", u.name, level, got)
+			}
+		}
+	}
+}
+
 // TestLiveScopes: who is in the domain reaches no abstract socket and no process
 // outside, and its own as ever. Nothing else is between them here: no sandbox.
 func TestLiveScopes(t *testing.T) {
