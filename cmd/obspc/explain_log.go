@@ -97,8 +97,8 @@ func plain(b ir.Binding) ir.Binding {
 func (conf *configuration) logged(c *cli.Context, result compiler.Result, binding ir.Binding, text []byte) (*propose.Report, error) {
 	s := propose.Setting{Policy: result.Policy, Binding: binding, Keeps: compiles}
 	list, unknown := violations.Parse(text)
-	var accesses []propose.Access
-	var calls []propose.Call
+	var accesses accesses
+	var calls calls
 	only := c.StringSlice("process")
 	others := 0
 	for _, v := range list {
@@ -110,15 +110,15 @@ func (conf *configuration) logged(c *cli.Context, result compiler.Result, bindin
 			continue
 		}
 		if r, ok := v.Request(); ok && !v.System {
-			accesses = addAccess(accesses, propose.Access{Request: r, Program: v.Process, Errno: "EPERM", Count: v.Count})
+			accesses.add(propose.Access{Request: r, Program: v.Process, Errno: "EPERM", Count: v.Count})
 		} else {
-			calls = addCall(calls, operationCall(v))
+			calls.add(operationCall(v))
 		}
 	}
 	if others > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "obspc: refusals in the log by profiles of other policies: %d\n", others)
 	}
-	found, err := propose.For(s, accesses)
+	found, err := propose.For(s, accesses.list)
 	if err != nil {
 		return nil, wrongCall("%w", err)
 	}
@@ -126,12 +126,16 @@ func (conf *configuration) logged(c *cli.Context, result compiler.Result, bindin
 		at := result.Ranges[o]
 		return conf.display(at.File), at.Start.Line, at.Start.Line > 0
 	})
-	for _, a := range accesses {
-		if !slices.ContainsFunc(found, func(f propose.Finding) bool { return f.Request == a.Request && f.Program == a.Program }) {
+	denied := map[accessKey]bool{}
+	for _, f := range found {
+		denied[accessKey{f.Request, f.Program}] = true
+	}
+	for _, a := range accesses.list {
+		if !denied[accessKey{a.Request, a.Program}] {
 			report.Tighter = append(report.Tighter, propose.TriedOf(binding, a))
 		}
 	}
-	report.Calls, report.Unread = append(report.Calls, calls...), unknown
+	report.Calls, report.Unread = append(report.Calls, calls.list...), unknown
 	return report, nil
 }
 
@@ -149,8 +153,8 @@ func compiles(p *ir.Policy) error {
 // systemLists are the lists of the system block that name what an operation is
 // about.
 var systemLists = map[string]string{
-	"mach-lookup": "services", "sysctl-read": "sysctls", "iokit-open": "iokit", "iokit-open-user-client": "iokit",
-	"ipc-posix-shm-read-data": "ipc", "ipc-posix-shm-write-data": "ipc", "ipc-posix-shm-write-create": "ipc", "ipc-posix-sem": "ipc",
+	"mach-lookup": "services", "sysctl-read": "sysctls", "iokit-open": "iokit", "iokit-open*": "iokit", "iokit-open-user-client": "iokit",
+	"ipc-posix-shm-read-data": "ipc", "ipc-posix-shm-write-data": "ipc", "ipc-posix-shm-write-create": "ipc", "ipc-posix-sem": "ipc", "ipc-posix-sem*": "ipc", "ipc-posix-shm*": "ipc",
 }
 
 // operationCall is a refusal that no request word is about, or that is the system's.
@@ -166,24 +170,45 @@ func operationCall(v violations.Violation) propose.Call {
 	return call
 }
 
-// addAccess adds an access, or its count to one like it.
-func addAccess(list []propose.Access, a propose.Access) []propose.Access {
-	for i := range list {
-		if list[i].Request == a.Request && list[i].Program == a.Program {
-			list[i].Count += a.Count
-			return list
-		}
-	}
-	return append(list, a)
+// accesses are different ones, each with its count.
+type accesses struct {
+	list []propose.Access
+	at   map[accessKey]int
 }
 
-// addCall adds a call, or its count to one like it.
-func addCall(list []propose.Call, c propose.Call) []propose.Call {
-	for i := range list {
-		if list[i].Name == c.Name && list[i].What == c.What && list[i].Program == c.Program {
-			list[i].Count += c.Count
-			return list
-		}
+type accessKey struct {
+	request ir.Request
+	program string
+}
+
+func (s *accesses) add(a propose.Access) {
+	key := accessKey{a.Request, a.Program}
+	if i, have := s.at[key]; have {
+		s.list[i].Count += a.Count
+		return
 	}
-	return append(list, c)
+	if s.at == nil {
+		s.at = map[accessKey]int{}
+	}
+	s.at[key] = len(s.list)
+	s.list = append(s.list, a)
+}
+
+// calls are different ones, each with its count.
+type calls struct {
+	list []propose.Call
+	at   map[[3]string]int
+}
+
+func (s *calls) add(c propose.Call) {
+	key := [3]string{c.Name, c.What, c.Program}
+	if i, have := s.at[key]; have {
+		s.list[i].Count += c.Count
+		return
+	}
+	if s.at == nil {
+		s.at = map[[3]string]int{}
+	}
+	s.at[key] = len(s.list)
+	s.list = append(s.list, c)
 }

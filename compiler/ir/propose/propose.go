@@ -91,6 +91,7 @@ func For(s Setting, list []Access) ([]Finding, error) {
 			out = append(out, p.finding(a, d))
 		}
 	}
+	p.keep(out)
 	slices.SortStableFunc(out, func(a, b Finding) int { return compare(a.Access, b.Access) })
 	return out, nil
 }
@@ -238,23 +239,79 @@ func Stated(b ir.Binding, at ir.Path) ir.Path {
 	return best
 }
 
-// try adds lines to the policy and asks again; "" when the answer is yes and the
-// targets keep it.
+// noLine begins the reason of what no addition would allow.
+const noLine = "no line of its own would do"
+
+// try adds lines to the policy and asks again; "" when the answer is yes.
 func (p *proposer) try(r ir.Request, add []Addition) string {
-	with := With(p.Policy, add)
-	if p.Keeps != nil {
-		if err := p.Keeps(with); err != nil {
-			return "no line of its own would do: " + err.Error()
-		}
-	}
-	bound, err := with.Bind(p.Binding)
+	bound, err := With(p.Policy, add).Bind(p.Binding)
 	if err != nil {
-		return "no line of its own would do: " + err.Error()
+		return noLine + ": " + err.Error()
 	}
 	if !ir.Decide(bound, r).Allow {
-		return "no line of its own would do"
+		return noLine
 	}
 	return ""
+}
+
+// maxTogether is how many findings the targets are asked about at once: what a proof
+// takes grows faster than the policy.
+const maxTogether = 32
+
+// keep withholds what the targets could not keep. Asking them is what takes long, so
+// many additions are asked about together, as an author may take them, and told apart
+// where they are not kept.
+func (p *proposer) keep(list []Finding) {
+	if p.Keeps == nil {
+		return
+	}
+	var some []*Finding
+	for i := range list {
+		if len(list[i].Add) > 0 {
+			some = append(some, &list[i])
+		}
+	}
+	for part := range slices.Chunk(some, maxTogether) {
+		p.keepPart(part)
+	}
+}
+
+func (p *proposer) keepPart(list []*Finding) {
+	err := p.Keeps(With(p.Policy, together(list)))
+	switch {
+	case err == nil:
+	case len(list) == 1:
+		list[0].Add, list[0].Withheld = nil, noLine+": "+err.Error()
+	default:
+		p.keepPart(list[:len(list)/2])
+		p.keepPart(list[len(list)/2:])
+	}
+}
+
+// together is the additions of all: of two about one path, the wider.
+func together(list []*Finding) []Addition {
+	var out, writes []Addition
+	for _, f := range list {
+		for _, a := range f.Add {
+			switch {
+			case a.Endpoint != nil:
+				out = mergeEndpoint(out, *a.Endpoint)
+			case a.List == "write":
+				writes = append(writes, a)
+			default:
+				out = append(out, a)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Addition) int { return narrow(b) - narrow(a) })
+	return append(out, writes...)
+}
+
+func narrow(a Addition) int {
+	if a.Only {
+		return 1
+	}
+	return 0
 }
 
 // Proposed is the origin of what was added.

@@ -237,6 +237,36 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// TestKeptTogether: the targets are asked about many lines at once, and what they do not
+// keep is found among those that they do.
+func TestKeptTogether(t *testing.T) {
+	asked := 0
+	s := propose.Setting{Policy: compiled(t, body, ""), Binding: binding, Keeps: func(p *ir.Policy) error {
+		asked++
+		if slices.ContainsFunc(p.Files, func(r ir.FileRule) bool { return r.Path == ir.MustPath("/kept/77") }) {
+			return errors.New("not there")
+		}
+		return nil
+	}}
+	var list []propose.Access
+	for i := range 200 {
+		list = append(list, propose.Access{Request: request(t, fmt.Sprintf("%s /kept/%d", []string{"read", "write"}[i/100], i%100)), Count: 1})
+	}
+	found, err := propose.For(s, list)
+	if err != nil || len(found) != len(list) {
+		t.Fatalf("%d findings of %d, %v", len(found), len(list), err)
+	}
+	for _, f := range found {
+		bad := f.Request.Path == ir.MustPath("/kept/77")
+		if bad != (f.Withheld == "no line of its own would do: not there") || bad == (len(f.Add) > 0) {
+			t.Errorf("%s: %+v", f.Request, f)
+		}
+	}
+	if asked > 40 {
+		t.Errorf("the targets were asked %d times about %d accesses", asked, len(list))
+	}
+}
+
 // TestMerge: what is allowed by one line is not said in another, and the merged
 // block allows all of it.
 func TestMerge(t *testing.T) {

@@ -4,7 +4,7 @@
 //
 // The form of the lines is that of Apple's "Discovering and diagnosing App Sandbox
 // violations" and of log(1); it was never read on a Mac by this code. Names of
-// operations are leaves and paths are resolved, so /tmp, /var and /etc appear below
+// operations are leaves (or classes, with a star) and paths are resolved, so /tmp, /var and /etc appear below
 // /private; policies name them without.
 package violations
 
@@ -24,7 +24,7 @@ import (
 type Violation struct {
 	Process   string // its name, without directory
 	PID       int    // 0 in a report of duplicates
-	Operation string // a leaf, such as "file-read-data"
+	Operation string // a leaf, such as "file-read-data", or a class, such as "process-exec*"
 	Target    string // what it was about; "" for an operation that is about nothing
 	Count     int
 	// System: the system's own policy refused, which no profile can change.
@@ -107,7 +107,9 @@ func parse(message string) (Violation, bool) {
 }
 
 // words are the request words of operations about files. (sandbox-exec's profiles
-// name them; a rename is logged as an unlink and a create.)
+// name them; a rename is logged as an unlink and a create.) One that ends in a star is
+// the class itself, which macOS logs for what it does not tell apart: a start of a
+// program is "process-exec*".
 var words = map[string]ir.RequestKind{
 	"file-read-data": ir.ReadRequest, "file-map-executable": ir.ReadRequest,
 	"file-read-metadata": ir.StatRequest, "file-read-xattr": ir.StatRequest, "file-test-existence": ir.StatRequest,
@@ -117,6 +119,7 @@ var words = map[string]ir.RequestKind{
 	"file-write-create": ir.CreateRequest, "file-mknod": ir.CreateRequest, "file-link": ir.CreateRequest, "network-bind": ir.CreateRequest,
 	"file-write-unlink": ir.RemoveRequest,
 	"process-exec":      ir.ExecuteRequest, "process-exec-interpreter": ir.ExecuteRequest,
+	"process-exec*": ir.ExecuteRequest, "file-read*": ir.ReadRequest, "file-write*": ir.WriteRequest,
 	"network-outbound": ir.ConnectUnixRequest,
 }
 
