@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,7 +55,11 @@ func artifactNamed(c *cli.Context) (a *artifact, isProfile bool, err error) {
 		return nil, false, wrongCall("--policy and --var are about policies, and %s is none", profile+line)
 	}
 	a = &artifact{name: profile + line}
-	if a.text, err = readArtifact(c, a.name); err != nil {
+	limit := int64(maxProfile)
+	if line != "" {
+		limit = cmdline.MaxText
+	}
+	if a.text, err = readArtifact(c, a.name, limit); err != nil {
 		return nil, false, err
 	}
 	if a.name == "-" {
@@ -74,18 +77,19 @@ func artifactNamed(c *cli.Context) (a *artifact, isProfile bool, err error) {
 	return a, false, a.commandLineOptions(c)
 }
 
-func readArtifact(c *cli.Context, name string) ([]byte, error) {
-	var text []byte
-	var err error
+// Bounds of what is read, in bytes: of profiles as much as their reader takes, of logs
+// far more than anybody looks at.
+const (
+	maxProfile = 1 << 20
+	maxLog     = 64 << 20
+)
+
+// readArtifact reads a file, or standard input for "-", of at most limit bytes.
+func readArtifact(c *cli.Context, name string, limit int64) ([]byte, error) {
 	if name == "-" {
-		text, err = io.ReadAll(c.App.Reader)
-	} else {
-		text, err = os.ReadFile(name)
+		return readUpTo("standard input", c.App.Reader, limit)
 	}
-	if err != nil {
-		return nil, wrongCall("%w", cleanPathError(err))
-	}
-	return text, nil
+	return readSmall(name, limit)
 }
 
 func parameters(words []string) (map[string]string, error) {

@@ -43,7 +43,7 @@ func explainLog(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	text, err := readArtifact(c, c.String("seatbelt-log"))
+	text, err := readArtifact(c, c.String("seatbelt-log"), maxLog)
 	if err != nil {
 		return err
 	}

@@ -273,12 +273,17 @@ func readSmall(file string, limit int64) ([]byte, error) {
 		return nil, wrongCall("%w", cleanPathError(err))
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return readUpTo(file, f, limit)
+}
+
+// readUpTo reads what has at most limit bytes.
+func readUpTo(name string, r io.Reader, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {
 	case err != nil:
 		return nil, wrongCall("%w", cleanPathError(err))
 	case int64(len(text)) > limit:
-		return nil, wrongCall("%s has more than %d bytes", file, limit)
+		return nil, wrongCall("%s has more than %d bytes, which is the most that is read", name, limit)
 	}
 	return text, nil
 }

@@ -108,11 +108,26 @@ func otherBuild(build string) *runtime.Refusal {
 	return r
 }
 
+// readPlaces reads where statements stand, which only makes messages better; nil when
+// it cannot be had.
+func readPlaces(path string) []byte {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	text, err := readAll(path, file, release.MaxFile)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
 // handedOver is the release and the pins that obspc made, or that the call names.
 func (c *call) handedOver() (verify.Source, []byte, error) {
 	mapName := c.get("--policy") + "/" + release.MapName
 	if c.has("--release") {
-		c.places, _ = os.ReadFile(filepath.Join(c.get("--release"), mapName))
+		c.places = readPlaces(filepath.Join(c.get("--release"), mapName))
 		pins, err := readPins(c.get("--pins"))
 		return verify.Dir(c.get("--release")), pins, err
 	}

@@ -96,7 +96,7 @@ func (l *lexer) part(name string, whole bool, at diag.Range) {
 func (l *lexer) variable(name string, start diag.Pos, quoted bool) {
 	value, known := l.values[name]
 	at := l.since(start)
-	if l.grown += len(value); l.grown > maxText {
+	if l.grown += len(value); l.grown > MaxText {
 		l.faults.Add(tooLong(l.file, l.grown))
 		return
 	}

@@ -60,7 +60,7 @@ func Read(file string, src []byte, o Options) (*Command, diag.List) {
 	for _, name := range namespaceNames {
 		c.Namespaces = append(c.Namespaces, Namespace{Name: name})
 	}
-	if len(src) > maxText {
+	if len(src) > MaxText {
 		c.findings.Add(tooLong(file, len(src)))
 		return c, c.findings
 	}
@@ -160,7 +160,7 @@ func (c *Command) behind(words []Word) {
 func tooLong(file string, n int) diag.Diagnostic {
 	return diag.Diagnostic{
 		Severity: diag.Error, Code: "text-too-long", At: diag.Range{File: file},
-		Message: fmt.Sprintf("the text has %d bytes; at most %d are read", n, maxText),
+		Message: fmt.Sprintf("the text has %d bytes; at most %d are read", n, MaxText),
 		Help:    "give a file that holds one command line of bwrap",
 	}
 }

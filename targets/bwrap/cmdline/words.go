@@ -18,8 +18,8 @@ type Word struct {
 	fault *fault // why it may be other words, or none
 }
 
-// maxText bounds what is read, in bytes: Linux takes no longer argument list.
-const maxText = 2 << 20
+// MaxText bounds what is read, in bytes: Linux takes no longer argument list.
+const MaxText = 2 << 20
 
 // cursor is a place in a text.
 type cursor struct {

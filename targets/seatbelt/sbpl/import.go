@@ -1,6 +1,7 @@
 package sbpl
 
 import (
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -74,9 +75,19 @@ func (p *parser) open(name string) (file string, src []byte, ok bool) {
 	}
 	for _, c := range candidates {
 		inside := strings.TrimPrefix(path.Clean("/"+c), "/")
-		if src, err := fs.ReadFile(p.options.Imports, inside); err == nil {
+		if src, err := readImport(p.options.Imports, inside); err == nil {
 			return c, src, true
 		}
 	}
 	return "", nil, false
+}
+
+// readImport reads no more of a file than shows that it is too large.
+func readImport(fsys fs.FS, name string) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxImportBytes+1))
 }
