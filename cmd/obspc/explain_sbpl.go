@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,45 +104,80 @@ func operationContext(operation string, words []string) (sbpl.Context, error) {
 	return known, nil
 }
 
-// decideProfile joins the replies: one refusal refuses, whatever else is open.
+// decideProfile joins the replies.
 func (out *artifactAnswer) decideProfile(replies []model.Reply) {
-	decides := 0
-	rank := func(d sbpl.Decision) int {
-		return map[sbpl.Decision]int{sbpl.Allow: 0, sbpl.Undecided: 1, sbpl.Deny: 2}[d]
+	said := map[sbpl.Decision][]string{}
+	for _, r := range replies {
+		said[r.Decision] = append(said[r.Decision], r.Operation)
+		out.Steps = append(out.Steps, stepOf(r))
 	}
-	for i, r := range replies {
-		if rank(r.Decision) > rank(replies[decides].Decision) {
-			decides = i
-		}
-		step := artifactStep{Operation: r.Operation, Decision: r.Decision.String(), Rule: ruleAtProfile(r.Rule), Asked: r.Path, Unknown: r.Answer.Unknown}
-		if r.Rule == nil && r.Decision != sbpl.Undecided {
-			step.Reason = "by no rule: " + r.BuiltIn
-		}
-		if r.Decision == sbpl.Undecided {
-			step.Reason = "it depends on " + strings.Join(r.Answer.Unknown, ", ")
-		}
-		for _, rule := range r.Candidates {
-			step.Perhaps = append(step.Perhaps, rule.Describe())
-		}
-		out.Steps = append(out.Steps, step)
+	allowed, denied, open := said[sbpl.Allow], said[sbpl.Deny], said[sbpl.Undecided]
+	decides := func(d sbpl.Decision) model.Reply {
+		return replies[slices.IndexFunc(replies, func(r model.Reply) bool { return r.Decision == d })]
 	}
-	if len(replies) == 0 {
+	switch apart := model.Apart(ir.RequestKind(out.Query.Kind)); {
+	case len(replies) == 0:
 		out.Decision, out.Reason = "undecided", "this release has no operation for it"
-		return
-	}
-	r := replies[decides]
-	out.Decision, out.Rule = r.Decision.String(), ruleAtProfile(r.Rule)
-	switch {
-	case r.Decision == sbpl.Undecided:
-		out.Reason, out.Unknown = r.Operation+" depends on what is not known", r.Answer.Unknown
-	case r.Decision == sbpl.Deny:
-		out.Reason = r.Operation + " is denied"
+	case len(denied) > 0 && apart && len(allowed) > 0:
+		out.Decision, out.Rule = "partly", ruleAtProfile(decides(sbpl.Deny).Rule)
+		out.Reason = fmt.Sprintf("%s allowed, and %s denied", are(allowed), are(denied))
+		if len(open) > 0 {
+			out.Reason += "; " + dependsOn(open)
+			out.Unknown = unknownOf(replies)
+		}
+	case len(denied) > 0 && (!apart || len(open) == 0):
+		r := decides(sbpl.Deny)
+		out.Decision, out.Reason, out.Rule = r.Decision.String(), r.Operation+" is denied", ruleAtProfile(r.Rule)
+	case len(open) > 0:
+		out.Decision, out.Reason, out.Unknown = sbpl.Undecided.String(), dependsOn(open), unknownOf(replies)
 	case len(replies) == 1:
-		out.Reason = r.Operation + " is allowed"
+		out.Decision, out.Reason, out.Rule = "allow", allowed[0]+" is allowed", ruleAtProfile(replies[0].Rule)
 	default:
-		out.Reason = "every operation that macOS asks about is allowed"
-		out.Rule = nil
+		out.Decision, out.Reason = "allow", "every operation that macOS asks about is allowed"
 	}
+}
+
+// are names operations before what is said of them.
+func are(operations []string) string {
+	if len(operations) == 1 {
+		return operations[0] + " is"
+	}
+	return strings.Join(operations, ", ") + " are"
+}
+
+func dependsOn(operations []string) string {
+	if len(operations) == 1 {
+		return operations[0] + " depends on what is not known"
+	}
+	return strings.Join(operations, ", ") + " depend on what is not known"
+}
+
+// unknownOf is what the open operations depend on.
+func unknownOf(replies []model.Reply) []string {
+	var out []string
+	for _, r := range replies {
+		for _, u := range r.Answer.Unknown {
+			if r.Decision == sbpl.Undecided && !slices.Contains(out, u) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
+
+// stepOf is one operation and its answer.
+func stepOf(r model.Reply) artifactStep {
+	step := artifactStep{Operation: r.Operation, Decision: r.Decision.String(), Rule: ruleAtProfile(r.Rule), Asked: r.Path, Unknown: r.Answer.Unknown}
+	if r.Rule == nil && r.Decision != sbpl.Undecided {
+		step.Reason = "by no rule: " + r.BuiltIn
+	}
+	if r.Decision == sbpl.Undecided {
+		step.Reason = "it depends on " + strings.Join(r.Answer.Unknown, ", ")
+	}
+	for _, rule := range r.Candidates {
+		step.Perhaps = append(step.Perhaps, rule.Describe())
+	}
+	return step
 }
 
 func ruleAtProfile(r *sbpl.Rule) *artifactRule {

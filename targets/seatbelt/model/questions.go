@@ -25,6 +25,11 @@ var asked = map[ir.RequestKind][]string{
 	ir.ExecuteRequest: {"process-exec*", "process-exec", "process-exec-interpreter"},
 }
 
+// Apart reports whether each operation of a word gives something by itself, as the
+// contents of a file without its extended attributes. Those of the other words are
+// steps of one thing, and all are needed.
+func Apart(k ir.RequestKind) bool { return len(asked[k]) > 1 }
+
 // Questions are what macOS asks for a request, in its order where that is known.
 func (m *Model) Questions(r ir.Request) ([]Question, error) {
 	for _, p := range []ir.Path{r.Path, r.To, r.By} {
