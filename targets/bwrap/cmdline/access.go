@@ -50,6 +50,10 @@ const (
 func (c *Command) access(a act, p string, s standing) verdict {
 	l := &c.layers[s.layer]
 	switch {
+	case s.ended:
+		return deny("more than %d links of bwrap's own are on the way, or they lead in a circle (ELOOP)", maxLinks)
+	case s.unsure:
+		return open("links lead there that may be hidden, more than are told apart", "which of these links are hidden")
 	case l.kind == Unread:
 		return open("the words of a descriptor decide", "what descriptor "+l.op.Source+" holds")
 	case a == names && (p == l.dest || p == "/"):
@@ -215,6 +219,8 @@ func (c *Command) inMemory(a act, p string, k int) verdict {
 		return allow("bwrap makes it")
 	case a == names:
 		return allow(what + ", writable")
+	case n.kind == Link:
+		return open("a link that bwrap makes, and a mount may hide", "where it leads")
 	case a == writes && !l.writable:
 		return deny("%s", readOnly(l))
 	case a == connects:

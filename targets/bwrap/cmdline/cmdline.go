@@ -79,7 +79,9 @@ type Operation struct {
 	// At is the option with its arguments, DestAt the destination alone.
 	At, DestAt diag.Range
 
-	words []string
+	words   []string
+	links   bool // links of bwrap's own are on the way to Dest
+	dangles bool // Dest is a link to what is not there
 }
 
 // Words are the operation's arguments with the modifiers before it.

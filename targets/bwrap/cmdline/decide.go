@@ -209,6 +209,9 @@ func (c *Command) restsOn(word ir.RequestKind, k Case) []string {
 			out = append(out, "the caller is not root, who would keep "+admin+" and could undo mounts")
 		}
 	}
+	if k.Decision != Undecided && k.By != nil && k.By.links && c.release == (Version{}) {
+		out = append(out, "the bubblewrap is older than "+refusesLinks.String()+", which refuses a destination behind a link")
+	}
 	if k.Decision == Allow && len(c.Seccomp) > 0 {
 		out = append(out, "the seccomp filter of descriptor "+strings.Join(c.Seccomp, ", ")+" lets it through")
 	}

@@ -1,6 +1,7 @@
 package cmdline_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,6 +16,15 @@ func ask(t testing.TB, c *cmdline.Command, request string) cmdline.Answer {
 		t.Fatal(err)
 	}
 	return c.Decide(r)
+}
+
+// linkChain is n links, each to the next.
+func linkChain(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "--symlink /l%d /l%d ", i+1, i)
+	}
+	return b.String()
 }
 
 // TestDecide is command lines, requests and answers: "+" allow, "-" deny, "?"
@@ -40,7 +50,9 @@ func TestDecide(t *testing.T) {
 			"+ execute /bin/sh: the host's /usr/bin/sh", "- read /etc/passwd: nothing is there", "+ create /etc: memory", "+ list /:", "+ stat /usr:", "+ rename /bin /bin2:",
 		}},
 		{"--symlink /usr/bin /b --symlink b/x /c --ro-bind /usr /usr", []string{"+ read /c/y: the host's /usr/bin/x/y"}},
-		{"--symlink l /l --tmpfs /a", []string{"- read /l/x: nothing is there"}},
+		{"--symlink l /l --tmpfs /a", []string{"- read /l/x: ELOOP", "- read /l: ELOOP", "+ remove /l:"}},
+		{linkChain(40) + "--ro-bind /usr /l40", []string{"+ read /l0/x: the host's /usr/x"}},
+		{linkChain(41) + "--ro-bind /usr /l41", []string{"- read /l0/x: ELOOP", "+ read /l1/x: the host's /usr/x", "- read /l0: ELOOP", "- create /l0/x: ELOOP"}},
 		{"--ro-bind /usr /usr --remount-ro /", []string{"- create /x: remounted read-only", "- read /x: nothing is there", "+ list /:", "- write /usr/x:"}},
 		// Sources.
 		{"--bind /srv/w /w --ro-bind /etc/hosts /w/hosts", []string{"+ write /w/a: the host's /srv/w/a", "- write /w/hosts: read-only", "+ read /w/hosts: the host's /etc/hosts"}},
@@ -71,6 +83,7 @@ func TestDecide(t *testing.T) {
 		{"--netns 7", []string{"? connect example.com:443: what that network namespace reaches"}},
 		{"--ro-bind / / --args 9", []string{"? read /etc/passwd: what descriptor 9 holds", "? connect example.com:443:"}},
 		{"--args 9 --unshare-net --bind /a /a", []string{"+ write /a/f:", "- connect example.com:443:", "? read /b: descriptor 9"}},
+		{"--symlink d /l --dir /l --symlink f /m --bind-data 5 /m", []string{"- list /d: nothing is there", "+ read /f: descriptor 5"}},
 		// Destinations through links, and paths that are not clean.
 		{"--dir /d --symlink d /l --tmpfs /l/x --dir tmp//y/../z", []string{"+ list /d/x:", "+ list /l/x:", "+ list /tmp/z:"}},
 	} {
@@ -109,6 +122,8 @@ func TestAssumes(t *testing.T) {
 		{"--ro-bind / /", "execute /bin/sh", "its loader"},
 		{"--ro-bind / /", "connect-unix /run/x", "a socket is there"},
 		{"--ro-bind / /", "connect example.com:443", "the host reaches it"},
+		{"--dir /d --symlink d /l --bind /s /l/x", "write /l/x/f", "older than 0.12.0"},
+		{"--dir /d --symlink d /l --ro-bind /s /l/x", "write /d/x/f", "older than 0.12.0"},
 		{"--perms 0 --ro-bind-data 5 /f", "read /f", "CAP_DAC_OVERRIDE"},
 	} {
 		if a := ask(t, read(t, tt.options), tt.request); !strings.Contains(strings.Join(a.Assumes, "; "), tt.want) {

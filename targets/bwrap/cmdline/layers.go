@@ -78,6 +78,11 @@ func (c *Command) build() {
 // add puts a layer. A destination that leads over a link of bwrap's own ends where
 // the link leads: at least, up to 0.11.
 func (c *Command) add(l layer) {
+	if l.dest == l.op.Dest {
+		if c.reach(l.op, l.kind != Link); l.kind == Directory && l.op.dangles {
+			return // mkdir(2) finds the link, and bwrap takes that for a directory
+		}
+	}
 	l.dest = c.resolve(l.dest, l.kind != Link)
 	if l.mounted() && l.kind != Unread {
 		l.point = c.stands(l.dest)[0].host
@@ -154,6 +159,7 @@ func (c *Command) minimalDev(op *Operation) {
 
 // remount makes the mount at exactly that path read-only, and nothing below it.
 func (c *Command) remount(op *Operation) {
+	c.reach(op, true)
 	at, unsure := c.resolve(op.Dest, true), false
 	for i := len(c.layers) - 1; i >= 0; i-- {
 		l := &c.layers[i]

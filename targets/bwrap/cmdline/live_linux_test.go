@@ -334,6 +334,11 @@ func TestRefusalsOfBwrap(t *testing.T) {
 		{"--tmpfs /tmp --dir /tmp/x --remount-ro /tmp/x true", "--tmpfs /tmp --dir /tmp/x --remount-ro /tmp true"},
 		{"--tmpfs /tmp --chmod 0700 /tmp/x true", "--tmpfs /tmp --chmod 0700 /tmp true"},
 		{"--tmpfs /tmp --symlink a /tmp/l --symlink b /tmp/l true", "--tmpfs /tmp --symlink a /tmp/l true"},
+		{"--tmpfs /tmp --dir /tmp/d --symlink /tmp/d /tmp/l --dir /tmp/l/x true", "--tmpfs /tmp --dir /tmp/d --symlink /tmp/d /tmp/l --dir /tmp/d/x true"},
+		{"--tmpfs /tmp --dir /tmp/d --symlink /tmp/d /tmp/l --tmpfs /tmp/l true", "--tmpfs /tmp --dir /tmp/d --symlink /tmp/d /tmp/l --tmpfs /tmp/d true"},
+		{"--tmpfs /tmp --symlink b /tmp/a --symlink a /tmp/b --dir /tmp/a/x true", "--tmpfs /tmp --symlink b /tmp/a --dir /tmp/b true"},
+		{"--tmpfs /tmp --symlink d /tmp/l --dir /tmp/l/x true", "--tmpfs /tmp --symlink d /tmp/l --dir /tmp/d/x true"},
+		{"--tmpfs /tmp --symlink d /tmp/l --tmpfs /tmp/l true", "--tmpfs /tmp --symlink d /tmp/l --tmpfs /tmp/d true"},
 		{"--chdir", "true --chdir"},
 		{"", "--perms 0700 true"},
 	} {

@@ -119,6 +119,14 @@ func TestRefused(t *testing.T) {
 		{"bwrap --tmpfs /a --chmod 0700 /a/b ls", "chmod-nothing"},
 		{"bwrap --ro-bind /a /a --chmod 0700 /a/b ls", "chmod-read-only"},
 		{"bwrap --symlink a /l --symlink b /l ls", "link-exists"},
+		{"bwrap --ro-bind /usr /usr --symlink /usr /x --ro-bind /srv /x/share true", "destination-behind-link"},
+		{"bwrap --dir /d --symlink /d /x --tmpfs /x true", "destination-behind-link"},
+		{"bwrap --dir /d --symlink /d /x --symlink a /x/l true", "destination-behind-link"},
+		{"bwrap --symlink /b /a --symlink /a /b --ro-bind /usr /a/x true", "destination-behind-link"},
+		{"bwrap --symlink b /a --symlink a /b --dir /a/x true", "destination-behind-link"},
+		{"bwrap --symlink ../d/../e /x --dir /x/y true", "destination-behind-link"},
+		{"bwrap --symlink \"$X\" /x --dir /x/y true", "destination-behind-link"},
+		{"bwrap --dev /dev --bind /a /dev/fd/7 true", "destination-behind-link"},
 		{"bwrap 'ls", "bwrap-unclosed"},
 		{"bwrap --dir \"/a", "bwrap-unclosed"},
 		{"bwrap --dir /$(id ls", "bwrap-unclosed"},
@@ -157,6 +165,13 @@ func TestRelease(t *testing.T) {
 		c, list := cmdline.Read("t", text, cmdline.Options{Release: v})
 		if got := cases.Codes(list); got != want || c.Needs.String() != "0.11.0" || c.By != "--overlay-src" {
 			t.Errorf("for %s: %q, want %q; needs %s for %s", release, got, want, c.Needs, c.By)
+		}
+	}
+	links := []byte("bwrap --dir /d --symlink d /l --dir /l/x ls")
+	for release, want := range map[string]string{"0.11.0": "", "0.12.0": "destination-behind-link", "": ""} {
+		v, _ := cmdline.ParseVersion(release)
+		if _, list := cmdline.Read("t", links, cmdline.Options{Release: v}); cases.Codes(list) != want {
+			t.Errorf("for %q: %v, want %q", release, list, want)
 		}
 	}
 	for _, text := range []string{"", "1", "0.x", "0.8.0.1", "-1.0", "0.8-1"} {

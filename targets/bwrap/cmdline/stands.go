@@ -21,6 +21,8 @@ type standing struct {
 	layer int
 	facts []fact
 	host  string // the host's path behind the path
+
+	ended, unsure bool // of the way that leads here
 }
 
 // maxStandings bounds how many unknown mounts over one path are told apart.
