@@ -161,3 +161,11 @@ func KilledAfter(name string) {
 		}
 	}
 }
+
+// NeedDomain is what a policy is refused with on a machine with that ABI of Landlock
+// because of the calls that it allows.
+func NeedDomain(p *ir.Policy, abi int) *Refusal {
+	r := &execution{policy: p, evidence: NewEvidence(true)}
+	r.evidence.Host.Landlock = abi
+	return r.needDomain()
+}

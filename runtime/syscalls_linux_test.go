@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/runtime"
 )
 
@@ -129,8 +130,9 @@ func TestLiveSyscalls(t *testing.T) {
 			if r := probed(t, plain, work, words()...); lastLine(r.stdout) != tt.plain {
 				t.Errorf("in a sandbox that says nothing: want %q\n%s", tt.plain, r)
 			}
-			if r := probed(t, denied, work, words()...); lastLine(r.stdout) != tt.denied {
-				t.Errorf("in one that denies: want %q\n%s", tt.denied, r)
+			r := probed(t, denied, work, words()...)
+			if lastLine(r.stdout) != tt.denied || r.Evidence.Artifacts["p/seccomp-x86_64-policy.bpf"] == "" {
+				t.Errorf("in one that denies: want %q, and its program in the evidence\n%s", tt.denied, r)
 			}
 			if r := probed(t, allowed, work, words()...); lastLine(r.stdout) != tt.allowed {
 				t.Errorf("in one that allows: want %q\n%s", tt.allowed, r)
@@ -158,6 +160,26 @@ func TestLiveSyscallsOfACommandThatDoesNotStart(t *testing.T) {
 		})
 		if r.Exit != runtime.ExitNotFound || r.err == nil || !strings.Contains(r.err.Error(), syscall.ENOENT.Error()) {
 			t.Errorf("with %q: %s", block, r)
+		}
+	}
+}
+
+// TestAllowedCallsNeedADomain: without Landlock nothing keeps PID 1 from what reaches
+// into processes, so a policy that allows it is refused; one that does not runs.
+func TestAllowedCallsNeedADomain(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		allow   bool
+		abi     int
+		refused bool
+	}{
+		{"ptrace", true, 1, true}, {"ptrace", true, 2, false}, {"ptrace", false, 0, false},
+		{"process_vm_writev", true, 0, true}, {"pidfd_getfd", true, 0, true}, {"bpf", true, 0, false}, {"kill", false, 0, false},
+	} {
+		p := &ir.Policy{Syscalls: []ir.SyscallRule{{Name: tt.name, Allow: tt.allow, Origin: "p/syscalls[0]"}}}
+		got := runtime.NeedDomain(p, tt.abi)
+		if (got != nil) != tt.refused || got != nil && (got.Code != runtime.Machine || !strings.Contains(got.Error(), tt.name)) {
+			t.Errorf("%s allowed %v with Landlock ABI %d: %v, want it refused: %v", tt.name, tt.allow, tt.abi, got, tt.refused)
 		}
 	}
 }

@@ -15,6 +15,9 @@ func (v *validator) macos() error {
 	if err := v.endpoints(ir.Seatbelt, seatbeltFile); err != nil {
 		return err
 	}
+	if err := v.calls(); err != nil {
+		return err
+	}
 	profile, ok := v.files[seatbeltFile]
 	if !ok {
 		return v.differs(seatbeltFile, "it is missing")
@@ -30,6 +33,21 @@ func (v *validator) macos() error {
 		return v.profileFault(profile, fault)
 	}
 	return err
+}
+
+// calls: a profile keeps no denial of a system call, which the policy has to have
+// accepted by a waiver.
+func (v *validator) calls() error {
+	if v.waived(ir.Seatbelt, ir.FeatureSyscallsDeny) {
+		return nil
+	}
+	for i := range v.policy.Syscalls {
+		if rule := &v.policy.Syscalls[i]; !rule.Allow {
+			r := ir.Request{Kind: ir.SyscallRequest, Syscall: rule.Name}
+			return v.mismatch(seatbeltFile, r, ir.Decision{Rule: rule}, "any machine")
+		}
+	}
+	return nil
 }
 
 // profileFault adds the line of the profile and the statement of the policy.

@@ -18,28 +18,40 @@ const instructionSize = 8
 // field and each jump to every target, and the disassembly with them.
 func (b *board) filterMutants(t *testing.T, p *ir.Policy, sample string, files map[string][]byte) {
 	for _, arch := range seccomp.Arches() {
-		original := files[seccompFile(arch)]
-		want := seccomp.Want(p, arch)
-		judge := func(mutator, what string, mutant []byte) {
-			if slices.Equal(mutant, original) {
-				return
-			}
-			program, err := seccomp.Parse(mutant)
-			refused := err != nil || len(seccomp.Grants(program, arch).Differences(want)) > 0
-			if !refused { // and nothing else that is validated refuses it
-				changed := maps.Clone(files)
-				changed[seccompFile(arch)], changed[seccompText(arch)] = mutant, program.Text()
-				refused = Validate(p, changed) != nil
-			}
-			if what += " of " + string(arch); !refused && sameAnswers(t, original, mutant, arch) {
-				what = string(arch) + ", the same answer to every call"
-			}
-			b.judge("seccomp: "+mutator, sample, what, refused)
+		b.programMutants(t, p, sample, files, arch, filterFiles{"seccomp", seccompFile(arch), seccompText(arch), seccomp.Want(p, arch)})
+		if p.DeniesSyscalls() {
+			b.programMutants(t, p, sample, files, arch, filterFiles{"denied calls", deniedFile(arch), deniedText(arch), seccomp.WantPolicy(p, arch)})
 		}
-		n := len(original) / instructionSize
-		for i := range n {
-			filterMutant(original, i, n, judge)
+	}
+}
+
+// filterFiles is a program, its disassembly, and what it has to grant.
+type filterFiles struct {
+	what, file, text string
+	want             seccomp.Summary
+}
+
+func (b *board) programMutants(t *testing.T, p *ir.Policy, sample string, files map[string][]byte, arch seccomp.Arch, f filterFiles) {
+	original, want := files[f.file], f.want
+	judge := func(mutator, what string, mutant []byte) {
+		if slices.Equal(mutant, original) {
+			return
 		}
+		program, err := seccomp.Parse(mutant)
+		refused := err != nil || len(seccomp.Grants(program, arch).Differences(want)) > 0
+		if !refused { // and nothing else that is validated refuses it
+			changed := maps.Clone(files)
+			changed[f.file], changed[f.text] = mutant, program.Text()
+			refused = Validate(p, changed) != nil
+		}
+		if what += " of " + string(arch); !refused && sameAnswers(t, original, mutant, arch) {
+			what = string(arch) + ", the same answer to every call"
+		}
+		b.judge(f.what+": "+mutator, sample, what, refused)
+	}
+	n := len(original) / instructionSize
+	for i := range n {
+		filterMutant(original, i, n, judge)
 	}
 }
 

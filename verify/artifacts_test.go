@@ -118,6 +118,41 @@ func TestTheMapMayBeMissing(t *testing.T) {
 	wantVerified(t, Memory(files), trusting(t, files))
 }
 
+// TestDeniedCallsAndTheirPrograms: what keeps a denial is in the release exactly when
+// the policy denies a call.
+func TestDeniedCallsAndTheirPrograms(t *testing.T) {
+	const program = "web/seccomp-aarch64-policy.bpf"
+	release := func(p *ir.Policy) []release.File {
+		in := input(t)
+		in.Policies[1] = compiled(t, p)
+		return build(t, in)
+	}
+	good := release(denyingCalls(policy("web")))
+	wantVerified(t, Memory(good), trusting(t, good))
+	files := forge(t, without(good, program), drop(program))
+	f := wantRefused(t, Memory(files), trusting(t, files), Artifacts, program, Missing)
+	if !strings.Contains(f.String(), "denies system calls") {
+		t.Errorf("it says %q", f)
+	}
+	// The digests agree, and the meaning denies nothing: the programs are strangers.
+	files = release(denyingCalls(policy("web")))
+	p := denyingCalls(policy("web"))
+	p.Syscalls = nil
+	at(files, "web/ir.json").Data = p.JSON()
+	files = forge(t, files, meaning("web", p.JSON()))
+	f = wantRefused(t, Memory(files), trusting(t, files), Artifacts, program, Unproven)
+	if !strings.Contains(f.String(), "denies no system call") {
+		t.Errorf("it says %q", f)
+	}
+	// One call more than the program denies.
+	files = release(denyingCalls(policy("web")))
+	p = denyingCalls(policy("web"))
+	p.Syscalls = append(p.Syscalls, ir.SyscallRule{Name: "mkdirat", Origin: "web/syscalls.deny[2]"})
+	at(files, "web/ir.json").Data = p.JSON()
+	files = forge(t, files, meaning("web", p.JSON()))
+	wantRefused(t, Memory(files), trusting(t, files), Artifacts, program, Unproven)
+}
+
 // A policy for one target has the artifacts of that target alone.
 func TestOneTarget(t *testing.T) {
 	in := input(t)

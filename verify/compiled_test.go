@@ -43,7 +43,7 @@ func TestKnownArtifactsAreThoseOfTheTargets(t *testing.T) {
 		file, kind string
 		target     ir.Target
 	}
-	for _, p := range []*ir.Policy{policy("web"), withoutCalls(policy("web"))} {
+	for _, p := range []*ir.Policy{policy("web"), denyingCalls(policy("web"))} {
 		made := map[artifact]bool{}
 		for _, a := range compiled(t, p).Artifacts {
 			made[artifact{a.Name, a.Kind, ir.Target(a.Target)}] = true
@@ -60,8 +60,8 @@ func TestKnownArtifactsAreThoseOfTheTargets(t *testing.T) {
 	}
 }
 
-// withoutCalls is the policy, denying calls.
-func withoutCalls(p *ir.Policy) *ir.Policy {
+// denyingCalls is the policy with a denial of calls.
+func denyingCalls(p *ir.Policy) *ir.Policy {
 	p.Syscalls = []ir.SyscallRule{{Name: "kill", Origin: ir.Origin(p.Name + "/syscalls.deny[0]")}, {Name: "mkdir", Origin: ir.Origin(p.Name + "/syscalls.deny[1]")}}
 	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureSyscallsDeny, Reason: "it has none", Origin: ir.Origin(p.Name + "/waive.seatbelt[9]")})
 	return p
