@@ -115,6 +115,7 @@ var findings = []struct {
 	{"file", "template \"a\" {\nsyscalls {\nallow = [\"mkdir\"]\n}\n}\npolicy \"p\" {\nversion = 1\nextends = [template.a]\n}\npolicy \"q\" {\nversion = 1\nextends = [template.a]\n}",
 		"syscall-not-refused", `"mkdir"`, "", "", nil},
 	{"policy", "syscalls {\ndeny = [\"execveat\"]\n}", "syscall-needed", `"execveat"`, "nothing runs without execveat: obsrun starts", "execute says", nil},
+	{"policy", "syscalls {\ndeny = [\"uretprobe\"]\n}", "syscall-unfiltered", `"uretprobe"`, "asks no filter about uretprobe", "ends every other caller", nil},
 	{"policy", "syscalls {\ndeny = [\"write\"]\n}", "syscall-used", `"write"`, "few programs run without write", "seen to run", nil},
 	{"policy", "syscalls {\ndeny = [\"bpf\"]\n}", "syscall-denied-anyway", `"bpf"`, "no sandbox may call bpf", "EPERM", nil},
 	{"policy", "syscalls {\ndeny = [\"clone3\"]\n}", "syscall-denied-anyway", `"clone3"`, "", "ENOSYS", nil},

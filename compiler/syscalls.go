@@ -60,6 +60,9 @@ func judgeCall(list string, n lang.String) []diag.Diagnostic {
 		}
 		return nil // whether something denies it is known only after merging
 	}
+	if syscalls.Unfiltered(n.Value) {
+		return []diag.Diagnostic{syscallUnfiltered(n)}
+	}
 	var out []diag.Diagnostic
 	use, used := syscalls.UseOf(n.Value)
 	switch {
@@ -190,6 +193,16 @@ func syscallDeniedAnyway(n lang.String, r syscalls.Refusal) diag.Diagnostic {
 		At:       n.Range,
 		Message:  fmt.Sprintf("no sandbox may call %s, whether a policy denies it or not", n.Value),
 		Help:     "remove it, unless a template allows it; it fails with " + r.Answer,
+	}
+}
+
+// syscallUnfiltered reports the denial of a call that no filter is asked about.
+func syscallUnfiltered(n lang.String) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "syscall-unfiltered",
+		At:      n.Range,
+		Message: fmt.Sprintf("Linux asks no filter about %s", n.Value),
+		Help:    "remove it: only the kernel's own probes can use it, and it ends every other caller",
 	}
 }
 

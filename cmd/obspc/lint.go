@@ -18,7 +18,7 @@ func lintCommand() *cli.Command {
 		ArgsUsage: "PATH, or --sbpl FILE or --bwrap FILE",
 		Description: `PATH is a directory of policies or one file: loaders and interpreters that an
 execute list admits, wide reads, sockets of services, wildcards over anybody's
-names. --sbpl reads a Seatbelt profile; --bwrap a command line of bwrap: a shell
+names, denied system calls of which another does the same. --sbpl reads a Seatbelt profile; --bwrap a command line of bwrap: a shell
 command, its options in lines of their own, or NUL-separated arguments as in
 /proc/PID/cmdline. Exit code 0: nothing, or warnings alone; 1: the system would
 refuse the artifact; 2: it cannot be opened, or a policy has errors.

@@ -104,6 +104,8 @@ func changeCall(a *answer, name string) string {
 	switch {
 	case a.Decision == "allow" && used && use.Always:
 		return fmt.Sprintf("no policy may deny it: %s", use.Why)
+	case a.Decision == "allow" && syscalls.Unfiltered(name):
+		return "no policy can deny it: Linux asks no filter about it, and only its own probes can use it"
 	case a.Decision == "allow" && a.Reason == reasons[ir.ByStatement]:
 		return fmt.Sprintf("to deny it, take %q out of allow in the syscalls block", name)
 	case a.Decision == "allow":

@@ -174,7 +174,7 @@ func (p *Policy) checkSyscalls(fault func(string, ...any)) {
 			fault("system calls %q and %q are out of order or the same", p.Syscalls[i-1].Name, r.Name)
 		case r.Allow && refused && !syscalls.MayAllow(r.Name):
 			fault("no policy may allow the system call %q", r.Name)
-		case !r.Allow && used && use.Always:
+		case !r.Allow && (used && use.Always || syscalls.Unfiltered(r.Name)):
 			fault("no policy may deny the system call %q", r.Name)
 		}
 	}

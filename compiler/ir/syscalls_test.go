@@ -77,6 +77,7 @@ func TestSyscallsAreChecked(t *testing.T) {
 		{[]string{"+mount"}, `may allow the system call "mount"`},
 		{[]string{"+chmod"}, `may allow the system call "chmod"`},
 		{[]string{"execveat"}, `may deny the system call "execveat"`},
+		{[]string{"uprobe"}, `may deny the system call "uprobe"`},
 	} {
 		err := calling(tt.calls...).Check()
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

@@ -49,6 +49,7 @@ var uses = []Use{
 	{"newfstatat", false, "the loader looks at libraries by it"},
 	{"mprotect", false, "the loader makes memory read-only by it"},
 	{"munmap", false, "programs give memory back by it"},
+	{"restart_syscall", false, "waiting goes on by it after a signal"},
 	{"rt_sigprocmask", false, "programs start threads and other programs under it"},
 }
 
@@ -71,6 +72,11 @@ func Unseen(name string) bool {
 	}
 	return false
 }
+
+// Unfiltered reports whether Linux lets the call pass no matter what a filter says
+// (kernel/seccomp.c, since Linux 6.14). They work only from where the kernel's own
+// probes have put them, and end whoever else calls them.
+func Unfiltered(name string) bool { return name == "uretprobe" || name == "uprobe" }
 
 // kin are calls that do the same, or all that one of them does: denying some of a
 // group denies nobody anything.
