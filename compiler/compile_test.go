@@ -85,7 +85,7 @@ func filesystem(lists string) string { return cases.Policy("filesystem {\n" + li
 func TestPassOrder(t *testing.T) {
 	want := `templates bound, rules bounded, settings known, files placed, levels single, endpoints placed, environment typed, ` +
 		`limits counted, system calls known, system named, commands typed, waivers known, templates merged, allowed calls refused, builtins stated, ` +
-		`limits applied, policies assembled, ` +
+		`limits applied, policies assembled, slots placeable, ` +
 		`protections certain, names apart by more than case, programs startable`
 	var names []string
 	for _, p := range passes {
