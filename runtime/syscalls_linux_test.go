@@ -123,7 +123,11 @@ func TestLiveSyscalls(t *testing.T) {
 				return strings.Fields(strings.Replace(tt.attempt, "NEW", filepath.Join(work, "d"+strconv.Itoa(made)), 1))
 			}
 			if tt.outside != "" {
-				if got := outsideProbe(t, words()...); got != tt.outside {
+				got := outsideProbe(t, words()...)
+				if got == "EPERM" && strings.HasSuffix(tt.attempt, "-child") {
+					t.Skip("needs kernel.yama.ptrace_scope below 2")
+				}
+				if got != tt.outside {
 					t.Fatalf("outside it is %q, want %q", got, tt.outside)
 				}
 			}
