@@ -129,12 +129,22 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 }
 
 // commands lists the subcommands. An unknown flag is refused before cli sees it
-// (flagsFirst), because cli answers with the whole help text on standard output.
+// (flagsFirst), and of a value that is none cli is told to say so and no more: it
+// answers with the whole help text on standard output.
 func commands() []*cli.Command {
-	return []*cli.Command{
+	list := []*cli.Command{
 		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(),
 		goldenCommand(), lintCommand(), rulesCommand(), keygenCommand(), signCommand(), doctorCommand(), versionCommand(),
 	}
+	for _, cmd := range list {
+		cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
+			if cmd.Name == "exec" {
+				return refusedAs125(wrongCall("%w", err))
+			}
+			return wrongCall("%w", err)
+		}
+	}
+	return list
 }
 
 const appDescription = `A policy says what one command may do. obspc compiles it to what the system

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -143,7 +144,10 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 	}
 	var sink *runtime.Sink
 	if c.has("--evidence") {
-		var err error
+		err := c.apart(c.get("--evidence"))
+		if err != nil {
+			return err
+		}
 		if sink, err = runtime.OpenSink(c.get("--evidence")); err != nil {
 			return wrongCall("%v", err)
 		}
@@ -170,6 +174,35 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 	c.explain(outcome)
 	c.exit = outcome.Exit
 	return nil
+}
+
+// apart refuses evidence that would change what is verified: a file of the release,
+// or in it, where every file is listed; the pins.
+func (c *call) apart(evidence string) error {
+	if pins, err := os.Stat(c.get("--pins")); err == nil {
+		if there, err := os.Stat(evidence); err == nil && os.SameFile(there, pins) {
+			return wrongCall("--evidence %s would replace the pins; name another file", evidence)
+		}
+	}
+	dir, err := os.Stat(c.get("--release"))
+	if err != nil || c.get("--release") == "" {
+		return nil // told when it is opened
+	}
+	at, err := filepath.Abs(filepath.Dir(evidence))
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
+	for err == nil {
+		above, failed := os.Stat(at)
+		if failed == nil && os.SameFile(above, dir) {
+			return wrongCall("--evidence %s lies in the release, whose files are all listed; name a file elsewhere", evidence)
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	return nil // OpenSink tells what is wrong with the directory
 }
 
 // trace writes what was seen, or says how to see it.
