@@ -21,7 +21,7 @@ template "shell" {
         "expand", "expr", "factor", "false", "fmt", "fold", "groups", "head", "hostid", "id", "install", "join", "link",
         "ln", "logname", "ls", "md5sum", "mkdir", "mkfifo", "mknod", "mktemp", "mv", "nice", "nl", "nohup", "nproc",
         "numfmt", "od", "paste", "pathchk", "pr", "printenv", "printf", "ptx", "pwd", "readlink", "realpath", "rm",
-        "rmdir", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shred", "shuf", "sleep", "sort",
+        "rmdir", "seq", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shred", "shuf", "sleep", "sort",
         "split", "stat", "stdbuf", "stty", "sum", "sync", "tac", "tail", "tee", "test", "timeout", "touch", "tr",
         "true", "truncate", "tsort", "tty", "uname", "unexpand", "uniq", "unlink", "vdir", "wc", "whoami", "yes",
       ] : optional("${prefix}${name}")]]),
@@ -34,7 +34,8 @@ template "shell" {
         "awk", "gawk", "mawk", "original-awk", "sed", "grep", "egrep", "fgrep", "find", "xargs", "which", "which.debianutils",
         "cmp", "diff", "diff3", "sdiff", "patch", "getopt", "hostname", "kill", "ps", "make",
         "tar", "bsdtar", "gzip", "gunzip", "zcat", "bzip2", "bunzip2", "bzcat", "xz", "unxz", "xzcat", "zstd", "unzstd",
-        "zstdcat", "unzip", "zip",
+        "zstdcat", "unzip", "zip", "zgrep", "zegrep", "zfgrep", "zdiff", "zcmp", "xzgrep", "xzdiff", "xzcmp",
+        "flock", "setsid", "taskset", "ionice", "renice", "rev", "column", "hexdump", "run-parts", "getconf", "iconv", "locale",
       ] : optional("${dir}/${name}")]]),
     )
   }
