@@ -245,7 +245,7 @@ func controlCharacter(r diag.Range, where place) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code:    code,
 		At:      r,
-		Message: "a NUL character stands in a string",
+		Message: "there is a NUL character here",
 		Help:    "remove it; slots are written by name, as in ${workspace}",
 	}
 }

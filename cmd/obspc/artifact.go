@@ -22,7 +22,7 @@ func artifactFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "sbpl", Usage: "take the Seatbelt profile `FILE` instead of policies (- is standard input)"},
 		&cli.StringFlag{Name: "bwrap", Usage: "take the command line of bwrap in `FILE` instead of policies (- is standard input)"},
-		&cli.StringFlag{Name: "release", Usage: "of macOS (14.4) or of bubblewrap (any) is `VERSION`"},
+		&cli.StringFlag{Name: "release", Usage: "read it for `VERSION`: of macOS for a profile (14.4 unless given), of bubblewrap for a command line (any)"},
 		&cli.StringSliceFlag{Name: "param", Usage: "`KEY=VALUE`: a -D definition of the profile, or a shell variable; may be repeated"},
 		&cli.StringFlag{Name: "import-dir", Usage: "where (import …) of a profile finds files: `DIR`"},
 	}

@@ -85,11 +85,8 @@ func explain(c *cli.Context) error {
 		words = append(words, "by", by)
 	}
 	request, err := ir.ParseRequest(words)
-	if errors.Is(err, ir.ErrNotAbsolute) {
-		return wrongCall("%w; write '${workspace}/…', '${home}/…' or a path that begins with /", err)
-	}
 	if err != nil {
-		return wrongCall("%w", err)
+		return wrongPath(err, "'${workspace}/…', '${home}/…' or a path that begins with /")
 	}
 	binding, err := parseBinding(c.StringSlice("bind"))
 	if err != nil {
@@ -127,6 +124,18 @@ func explain(c *cli.Context) error {
 	return nil
 }
 
+// wrongPath is the error of a request or a path that cannot be read, with what to write
+// instead.
+func wrongPath(err error, paths string) error {
+	switch {
+	case errors.Is(err, ir.ErrNotAbsolute):
+		return wrongCall("%w; write %s", err, paths)
+	case errors.Is(err, ir.ErrDotDot):
+		return wrongCall("%w; write the path that it leads to, without it", err)
+	}
+	return wrongCall("%w", err)
+}
+
 func parseBinding(words []string) (ir.Binding, error) {
 	var b ir.Binding
 	for _, w := range words {
@@ -136,8 +145,11 @@ func parseBinding(words []string) (ir.Binding, error) {
 			return b, wrongCall("--bind %q wants workspace=PATH, home=PATH or tmp=PATH", w)
 		}
 		p, err := ir.ParsePath(at)
-		if err != nil || p.Root() != ir.Host {
-			return b, wrongCall("--bind %s: %q is no absolute path", name, at)
+		if err == nil && p.Root() != ir.Host {
+			err = fmt.Errorf("path %q %w", at, ir.ErrNotAbsolute)
+		}
+		if err != nil {
+			return b, wrongPath(fmt.Errorf("--bind %s: %w", name, err), "a path that begins with /")
 		}
 		b = b.With(slot, p)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -179,11 +178,8 @@ func explainArtifact(c *cli.Context, a *artifact, isProfile bool, err error) err
 // request reads the words of a request and puts bound slots into it.
 func (a *artifact) request(words []string) (ir.Request, error) {
 	r, err := ir.ParseRequest(words)
-	if errors.Is(err, ir.ErrNotAbsolute) {
-		return r, wrongCall("%w; write a path that begins with /", err)
-	}
 	if err != nil {
-		return r, wrongCall("%w", err)
+		return r, wrongPath(err, "a path that begins with /")
 	}
 	r.Path, r.To, r.By = a.binding.Path(r.Path), a.binding.Path(r.To), a.binding.Path(r.By)
 	return r, nil

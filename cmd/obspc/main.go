@@ -67,7 +67,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	ordered, rest, err := flagsFirst(app, args)
 	if err == nil {
 		app.Metadata = map[string]any{restKey: rest}
-		err = app.Run(ordered)
+		missing := ""
+		app.CommandNotFound = func(_ *cli.Context, name string) { missing = name }
+		if err = app.Run(ordered); err == nil && missing != "" {
+			err = unknownCommand(app, missing)
+		}
 	}
 	if err == nil {
 		return 0

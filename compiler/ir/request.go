@@ -116,15 +116,35 @@ func ParseRequest(words []string) (Request, error) {
 	if !slices.Contains(allWords(), r.Kind) {
 		return Request{}, fmt.Errorf("%q is no request; write one of %s", words[0], listKinds())
 	}
-	want := 1
-	if r.Kind.Pairs() {
-		want = 2
-	}
-	if len(objects) != want {
-		return Request{}, fmt.Errorf("%s wants %d object(s), not %d", r.Kind, want, len(objects))
+	if want, n := r.Kind.wants(); len(objects) != n {
+		return Request{}, fmt.Errorf("%s wants %s; there %s", r.Kind, want, given(len(objects)))
 	}
 	r.asText = strings.Join(objects, " ")
 	return parseObjects(r, objects)
+}
+
+// wants is what a word is about, and how many words that is.
+func (k RequestKind) wants() (what string, n int) {
+	switch {
+	case k.Pairs():
+		return "two paths", 2
+	case k == ConnectRequest:
+		return "one HOST:PORT", 1
+	case k == SyscallRequest:
+		return "the name of one system call", 1
+	}
+	return "one path", 1
+}
+
+// given says how many words there are.
+func given(n int) string {
+	switch n {
+	case 0:
+		return "is none"
+	case 1:
+		return "is one"
+	}
+	return fmt.Sprintf("are %d", n)
 }
 
 func parseObjects(r Request, objects []string) (Request, error) {
