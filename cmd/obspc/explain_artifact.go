@@ -165,6 +165,9 @@ func explainArtifact(c *cli.Context, a *artifact, isProfile bool, err error) err
 	if list.HasErrors() {
 		return a.refused(c, list, asJSON)
 	}
+	if err := a.warnOfMore(c, list); err != nil {
+		return err
+	}
 	if len(words) == 0 {
 		return a.writeTable(c, command, asJSON)
 	}
@@ -173,6 +176,18 @@ func explainArtifact(c *cli.Context, a *artifact, isProfile bool, err error) err
 		return err
 	}
 	return a.commandLineAnswer(command, request).write(c.App.Writer, asJSON)
+}
+
+// warnOfMore shows that answers are about the first command of several.
+func (a *artifact) warnOfMore(c *cli.Context, list diag.List) error {
+	var more diag.List
+	for _, d := range list {
+		if d.Code == cmdline.MoreCommands {
+			more.Add(d)
+		}
+	}
+	_, err := a.show(c, more, false)
+	return err
 }
 
 // request reads the words of a request and puts bound slots into it.

@@ -158,10 +158,13 @@ func notOptions(at diag.Range) diag.Diagnostic {
 	}
 }
 
+// MoreCommands is the code of a warning that answers about the text need as well.
+const MoreCommands = "more-commands"
+
 // moreCommands reports a second command.
 func moreCommands(at diag.Range) diag.Diagnostic {
 	return diag.Diagnostic{
-		Severity: diag.Warning, Code: "more-commands", At: at,
+		Severity: diag.Warning, Code: MoreCommands, At: at,
 		Message: "only the first bwrap command of the text is read",
 		Help:    "put each command into a file of its own",
 	}
