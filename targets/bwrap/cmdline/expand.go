@@ -26,7 +26,7 @@ func (l *lexer) dollar(quoted bool) {
 	switch b := l.peek(1); {
 	case b == '(':
 		l.next()
-		l.substitution('(', quoted)
+		l.substitution('(', quoted, start)
 	case b == '{':
 		l.next()
 		l.next()
@@ -191,8 +191,8 @@ func (l *lexer) until(start diag.Pos) string {
 }
 
 // substitution takes what a command would print, or the file that it would write: one
-// unknown part. whole: it cannot be more words than one.
-func (l *lexer) substitution(opening byte, whole bool) {
+// unknown part. whole: it cannot be more words than one. from is where it begins.
+func (l *lexer) substitution(opening byte, whole bool, from diag.Pos) {
 	start := l.pos
 	l.next()
 	for depth := 1; depth > 0; {
@@ -220,7 +220,7 @@ func (l *lexer) substitution(opening byte, whole bool) {
 	if inside := string(l.src[at.Start.Byte:at.End.Byte]); opening == '(' && (strings.Contains(inside, "case ") || strings.Contains(inside, "#") || strings.Contains(inside, "<<")) {
 		l.blame(readOtherwise(at, "where this command ends is not told here"))
 	}
-	l.part("output of "+spot(start), whole, at)
+	l.part("output of "+spot(start), whole, l.since(from))
 }
 
 // spot is a place of the text in words.

@@ -86,7 +86,7 @@ func (l *lexer) assign() {
 }
 
 // elsewhere are words after which a variable may change unseen.
-var elsewhere = []string{"eval", "source", ".", "trap", "alias", "builtin"}
+var elsewhere = []string{"eval", "source", ".", "trap", "alias", "builtin", "declare", "typeset"}
 
 // opens and closes are the reserved words around commands that may not run, or not once.
 var (
@@ -94,8 +94,8 @@ var (
 	closes = []string{"fi", "esac", "done", "}"}
 )
 
-// expands finds expansions that assign.
-var expands = regexp.MustCompile(`\(\(|\$\{[A-Za-z_0-9]+:?=`)
+// expands finds expansions and redirections that assign.
+var expands = regexp.MustCompile(`\(\(|\$\{[A-Za-z_0-9]+:?=|\{[A-Za-z_0-9]+\}[<>]`)
 
 // survey finds the variables that are assigned once in the whole text, by a command of
 // assignments alone that runs in any case.

@@ -111,8 +111,9 @@ func (l *lexer) step() {
 	case '<', '>':
 		if l.peek(1) == '(' {
 			l.begin()
+			from := l.pos
 			l.next()
-			l.substitution('(', true)
+			l.substitution('(', true, from)
 			return
 		}
 		l.redirect()
@@ -217,7 +218,7 @@ func (l *lexer) quoted(b byte) {
 	case '$':
 		l.dollar(false)
 	case '`':
-		l.substitution('`', false)
+		l.substitution('`', false, l.pos)
 	default:
 		l.plain()
 	}
@@ -249,7 +250,7 @@ func (l *lexer) double() {
 		case l.peek(0) == '$':
 			l.dollar(true)
 		case l.peek(0) == '`':
-			l.substitution('`', true)
+			l.substitution('`', true, l.pos)
 		case l.peek(0) == '\\' && strings.IndexByte("$`\"\\\n", l.peek(1)) >= 0 && l.peek(1) != 0:
 			l.next()
 			if c := l.next(); c != "\n" {

@@ -106,6 +106,8 @@ func TestShellWords(t *testing.T) {
 		{"X=/a\n. ./more\nbwrap --dir $X ls", many},
 		{"X=/a\neval \"X=b\"\nbwrap --dir $X ls", many},
 		{"X=1\n((X++))\nbwrap --dir $X ls", many},
+		{"X=/a\ndeclare -n R=X\nR=/b\nbwrap --dir $X ls", many},
+		{"X=/a\nexec {X}<f\nbwrap --dir $X ls", many},
 		{"X=$(pwd)\nbwrap --dir $X ls", many},
 		{"X=$(pwd)\nbwrap --dir \"$X\" ls", "--dir ${X}"},
 		{"X=/a bwrap --dir $X ls", many},
