@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/ir/propose"
 	"github.com/obspc/obspc/runtime/trace"
 	"github.com/obspc/obspc/targets/seccomp"
 	"github.com/obspc/obspc/verify"
@@ -136,7 +137,7 @@ func FirstWord(terminal bool, text []byte, fds []int) error {
 // many only counted.
 func Told(n, length int) (told, untold int) {
 	p := &ir.Policy{Name: "p", Version: 1}
-	t := &traced{decider: ir.NewDecider(p), arch: seccomp.X86_64, index: map[string]int{}}
+	t := &traced{setting: propose.Setting{Policy: p}, decider: ir.NewDecider(p), arch: seccomp.X86_64, index: map[string]int{}}
 	for i := range n {
 		name := fmt.Sprintf("/%s%d", strings.Repeat("x/", length/2), i)
 		t.failed(trace.Attempt{Kind: ir.ReadRequest, Path: name, Errno: uint16(unix.ENOENT)})
