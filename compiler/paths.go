@@ -56,6 +56,8 @@ func placeIn(t lang.Text, in list) (ir.Path, *diag.Diagnostic) {
 		return ir.Path{}, pathNotAbsolute(t, rest, in)
 	case err != nil && !errors.Is(err, ir.ErrNotAbsolute):
 		return ir.Path{}, pathFault(t, root, rest, err)
+	case strings.ContainsFunc(rest, diag.Hidden):
+		return ir.Path{}, pathControlCharacter(t)
 	case wildcard >= 0:
 		return ir.Path{}, pathWildcard(t, rest[wildcard:wildcard+1], rest[:wildcard], root, in)
 	}

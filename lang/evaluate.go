@@ -14,7 +14,7 @@ import (
 // evaluate is the value of e. When it has none, the reason has been reported: at
 // e, or where the variable or local that e uses was found faulty.
 func (p *parser) evaluate(e hclsyntax.Expression, where place) (cty.Value, bool) {
-	if s, ok := literal(e); ok && !strings.Contains(s, nul) {
+	if s, ok := literal(e); ok && !strings.Contains(s, nul) && !strings.ContainsFunc(s, diag.Hidden) {
 		return cty.StringVal(s), true
 	}
 	w := &preparer{p: p, where: where}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -105,8 +106,13 @@ func (w *preparer) source(e hclsyntax.Expression) hclsyntax.Expression {
 }
 
 func (w *preparer) literal(e *hclsyntax.LiteralValueExpr) {
-	if e.Val.Type() == cty.String && strings.Contains(e.Val.AsString(), nul) {
+	if e.Val.Type() != cty.String {
+		return
+	}
+	if text := e.Val.AsString(); strings.Contains(text, nul) {
 		w.fault(controlCharacter(at(e.SrcRange), w.where))
+	} else if r, ok := hidden(text); ok {
+		w.fault(hiddenCharacter(at(e.SrcRange), r, w.where))
 	}
 }
 
@@ -237,13 +243,44 @@ func known[V any](m map[string]V) []string {
 	return names
 }
 
-func controlCharacter(r diag.Range, where place) diag.Diagnostic {
-	code := "control-character"
-	if where == inPaths {
-		code = "path-control-character"
+// hidden is the first character of the text that no reader sees.
+func hidden(text string) (rune, bool) {
+	i := strings.IndexFunc(text, diag.Hidden)
+	if i < 0 {
+		return 0, false
 	}
+	r, _ := utf8.DecodeRuneInString(text[i:])
+	return r, true
+}
+
+func controlCode(where place) string {
+	if where == inPaths {
+		return "path-control-character"
+	}
+	return "control-character"
+}
+
+func hiddenCharacter(r diag.Range, hidden rune, where place) diag.Diagnostic {
 	return diag.Diagnostic{
-		Code:    code,
+		Code:    controlCode(where),
+		At:      r,
+		Message: fmt.Sprintf("a string holds the character U+%04X, which no reader sees", hidden),
+		Help:    "remove it; a file whose name holds one is renamed, or its directory named",
+	}
+}
+
+func turningCharacter(r diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "control-character",
+		At:      r,
+		Message: "a character turns the direction of the text, so that it reads as what it is not",
+		Help:    "remove it",
+	}
+}
+
+func controlCharacter(r diag.Range, where place) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    controlCode(where),
 		At:      r,
 		Message: "there is a NUL character here",
 		Help:    "remove it; slots are written by name, as in ${workspace}",

@@ -123,6 +123,9 @@ func (s *scanner) token(t hclsyntax.Token) {
 		// In a string literal the place decides about the code: see prepare.go.
 		s.report(controlCharacter(at(t.Range), elsewhere))
 	}
+	if t.Type == hclsyntax.TokenComment && bytes.ContainsFunc(t.Bytes, diag.Turning) {
+		s.report(turningCharacter(at(t.Range)))
+	}
 }
 
 func (s *scanner) open(t hclsyntax.Token) {

@@ -175,6 +175,10 @@ func (p *parser) given(name, text string, ty cty.Type) (cty.Value, bool) {
 		p.add(controlCharacter(r, elsewhere))
 		return cty.NilVal, false
 	}
+	if c, ok := hidden(text); ok {
+		p.add(hiddenCharacter(r, c, elsewhere))
+		return cty.NilVal, false
+	}
 	if !normalForm([]byte(text)) {
 		p.add(notNormalForm(r))
 		return cty.NilVal, false

@@ -55,6 +55,7 @@ func TestVariables(t *testing.T) {
 		{"given NUL in a list", "type = list(string)", `v=["\u0000"]`, "control-character", ""},
 		{"given bytes", "type = string", "v=\xff", "not-text", ""},
 		{"given bytes in a list", "type = list(string)", "v=[\"\xff\"]", "not-text", ""},
+		{"given what turns", "type = string", "v=a\u202eb", "control-character", ""},
 		{"given accents", "type = string", "v=u\u0308", "not-normal-form", ""},
 		{"unknown attribute", "default = \"a\"\nsensitive = true", "", "unknown-attribute", ""},
 	} {

@@ -141,8 +141,12 @@ func unixReadlink(path string) (string, error) {
 }
 
 func trustedIsWrite(path string, dir ir.Path) *Refusal {
+	what := path + " is trusted and"
+	if path == dir.String() {
+		what = "what is trusted"
+	}
 	return refuse(Input, "keep it in a directory of its own, as in "+dir.Join(".obspc").String()+", which is then kept read-only",
-		"%s is trusted and lies directly in %s, which this policy lets the command write", path, dir)
+		"%s lies directly in %s, which this policy lets the command write", what, dir)
 }
 
 func trustedApart(one, other ir.Path) *Refusal {

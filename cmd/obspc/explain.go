@@ -12,6 +12,7 @@ import (
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets"
 	"github.com/obspc/obspc/targets/models"
 )
@@ -120,8 +121,10 @@ func explain(c *cli.Context) error {
 	if asJSON {
 		return a.writeJSON(c.App.Writer)
 	}
-	a.writeText(c.App.Writer, request)
-	return nil
+	var text strings.Builder
+	a.writeText(&text, request)
+	_, err = io.WriteString(c.App.Writer, diag.Visible(text.String()))
+	return err
 }
 
 // wrongPath is the error of a request or a path that cannot be read, with what to write
@@ -299,6 +302,14 @@ func (a answer) writeJSON(w io.Writer) error {
 	return enc.Encode(a)
 }
 
+// lie is the verb for so many slots.
+func lie(n int) string {
+	if n == 1 {
+		return "lies"
+	}
+	return "lie"
+}
+
 func (a answer) writeText(w io.Writer, q ir.Request) {
 	fmt.Fprintf(w, "%s: %s\n", a.Decision, q)
 	fmt.Fprintf(w, "  because %s\n", a.Reason)
@@ -306,8 +317,8 @@ func (a answer) writeText(w io.Writer, q ir.Request) {
 		fmt.Fprintf(w, "  rule    %s\n  at      %s\n", a.Rule.Text, a.Rule.place())
 	}
 	if len(a.Depends) > 0 {
-		fmt.Fprintf(w, "  depends on where %s lies; this answer holds while the path is outside: give --bind %s=PATH\n",
-			strings.Join(a.Depends, " and "), strings.Join(a.Depends, "=PATH --bind "))
+		fmt.Fprintf(w, "  depends on where %s %s; this answer holds while the path is outside: give --bind %s=PATH\n",
+			strings.Join(a.Depends, " and "), lie(len(a.Depends)), strings.Join(a.Depends, "=PATH --bind "))
 	}
 	if a.Decision == "allow" && q.Kind.Changes() && q.Path.Root() == ir.Workspace && strings.HasPrefix(q.Path.Rel()+"/", ".obspc/") {
 		fmt.Fprintln(w, "  but in a run the directory that holds the policy is read-only, wherever it lies")

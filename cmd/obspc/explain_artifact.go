@@ -72,8 +72,10 @@ type artifactStep struct {
 
 func (a artifactAnswer) write(w io.Writer, asJSON bool) error {
 	if !asJSON {
-		a.writeText(w)
-		return nil
+		var text strings.Builder
+		a.writeText(&text)
+		_, err := io.WriteString(w, diag.Visible(text.String()))
+		return err
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

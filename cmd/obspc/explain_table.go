@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets/bwrap/cmdline"
 )
 
@@ -55,7 +56,7 @@ type variableJSON struct {
 // writeTable shows what a command line makes, when nothing is asked.
 func (a *artifact) writeTable(c *cli.Context, command *cmdline.Command, asJSON bool) error {
 	if !asJSON {
-		_, err := fmt.Fprint(c.App.Writer, command.Table())
+		_, err := fmt.Fprint(c.App.Writer, diag.Visible(command.Table()))
 		return err
 	}
 	out := tableJSON{

@@ -81,7 +81,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		ended = &exitError{exitInput, err} // what cli itself raises is about the call
 	}
 	if said := ended.said(); said != nil {
-		fmt.Fprintf(stderr, "obspc: %v\n", said)
+		fmt.Fprintf(stderr, "obspc: %s\n", diag.Visible(said.Error()))
 	}
 	return ended.Code
 }

@@ -185,7 +185,7 @@ func textTables(w io.Writer, tables []table, all bool) error {
 			fmt.Fprintf(&b, "[%d] %s\n", i+1, n)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, diag.Visible(b.String()))
 	return err
 }
 
@@ -247,7 +247,7 @@ func markdownTables(w io.Writer, tables []table, all bool) error {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, plainMarkdown.Replace(n))
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, diag.Visible(b.String()))
 	return err
 }
 

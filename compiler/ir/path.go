@@ -107,7 +107,10 @@ func ParsePath(text string) (Path, error) {
 	}
 	root, ok := RootNamed(name)
 	if !ok {
-		return Path{}, fmt.Errorf("path %q starts in %q, which is no slot", text, name)
+		if near, ok := RootNamed(strings.ToLower(name)); ok {
+			return Path{}, fmt.Errorf("path %q starts in %q, which is no slot; did you mean ${%s}?", text, name, near)
+		}
+		return Path{}, fmt.Errorf("path %q starts in %q, which is no slot; those are ${workspace}, ${home} and ${tmp}", text, name)
 	}
 	if rest != "" && rest[0] != '/' {
 		return Path{}, fmt.Errorf(`path %q wants a "/" after "${%s}"`, text, name)

@@ -133,10 +133,37 @@ func picture(r rune, n int) string {
 	return string(r)
 }
 
+// Visible is text of any number of lines as it may go to a terminal: what no reader
+// sees stands spelt out, line breaks and tabs stay.
+func Visible(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == '\n' || r == '\t' {
+			out.WriteRune(r)
+		} else {
+			out.WriteString(picture(r, n))
+		}
+		i += n
+	}
+	return out.String()
+}
+
+// Hidden reports whether a reader sees nothing of the character, or sees what stands
+// beside it elsewhere: marks and overrides of direction, what has no width, byte order
+// marks, separators of lines and paragraphs (Unicode categories Cf, Zl and Zp). No
+// policy holds one.
+func Hidden(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// Turning reports whether the character changes the direction of what follows: a
+// comment that holds one can look like code, and code like a comment (Unicode UAX #9,
+// explicit embeddings, overrides and isolates).
+func Turning(r rune) bool { return '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069' }
+
 // escaped are characters that no reader sees but terminals act on: C1 controls,
 // format and direction characters, separators of lines and paragraphs.
 func escaped(r rune) bool {
-	return r >= 0x80 && r < 0xa0 || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs)
+	return r >= 0x80 && r < 0xa0 || Hidden(r) || unicode.In(r, unicode.Co, unicode.Cs)
 }
 
 // columns is how many screen columns the picture of r takes.

@@ -97,11 +97,19 @@ func (p *Pins) admits(m *Manifest, sums Digest, o PinOptions) error {
 	case o.UnsafeLowerSerial:
 		return nil
 	case m.Serial < p.Serial:
-		return fmt.Errorf("serial %d is lower than the pinned %d: a rollback; compile with --serial %d (--unsafe-lower-serial pins the old one all the same)", m.Serial, p.Serial, p.Serial+1)
+		return fmt.Errorf("serial %d is lower than the pinned %d: a rollback; %s (--unsafe-lower-serial pins the old one all the same)", m.Serial, p.Serial, raised(p.Serial))
 	case m.Serial == p.Serial && len(p.Sums) > 0 && !p.Pinned(sums):
-		return fmt.Errorf("serial %d is pinned with another digest: a changed release has a higher serial; compile with --serial %d (--unsafe-lower-serial pins this one all the same)", m.Serial, m.Serial+1)
+		return fmt.Errorf("serial %d is pinned with another digest: a changed release has a higher serial; %s (--unsafe-lower-serial pins this one all the same)", m.Serial, raised(m.Serial))
 	}
 	return nil
+}
+
+// raised says how to get past a serial.
+func raised(serial int64) string {
+	if serial >= MaxSerial {
+		return fmt.Sprintf("%d is the last there is, so the product needs another name and pins of its own", int64(MaxSerial))
+	}
+	return fmt.Sprintf("compile with --serial %d", serial+1)
 }
 
 // describe tells the difference between old and q for people.

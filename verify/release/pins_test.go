@@ -231,6 +231,7 @@ func TestUpdateRefuses(t *testing.T) {
 		{"other product", nil, func(m *Manifest) { m.Product = "web" }, "of product", nil},
 		{"lower serial", nil, func(m *Manifest) { m.Serial = 12 }, "rollback", &PinOptions{UnsafeLowerSerial: true}},
 		{"same serial, other digest", nil, func(m *Manifest) {}, "another digest", &PinOptions{UnsafeLowerSerial: true}},
+		{"last serial, other digest", func(p *Pins) { p.Serial = MaxSerial }, func(m *Manifest) { m.Serial = MaxSerial }, "9007199254740991 is the last there is", &PinOptions{UnsafeLowerSerial: true}},
 		{"no expiry", nil, func(m *Manifest) { m.Serial, m.Expires = 14, time.Time{} }, "--no-expiry", &PinOptions{NoExpiry: true}},
 		{"revoked", func(p *Pins) { p.Revoked = []Digest{hexB} }, func(m *Manifest) { m.Serial = 14 }, "revoked", nil},
 		{"revoked artifact", func(p *Pins) { p.Revoked = []Digest{Sum(nil)} }, func(m *Manifest) { m.Serial = 14 }, "revoked", nil},

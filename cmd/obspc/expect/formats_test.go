@@ -91,6 +91,22 @@ FAIL: 1 of 1 test, 1 of 3 expectations
 	}
 }
 
+// TestOneReasonOnce: eighty expectations that one reason keeps from being tried are
+// told of once, and counted.
+func TestOneReasonOnce(t *testing.T) {
+	c := Case{Name: "n", Policy: "p"}
+	for range 80 {
+		c.Outcomes = append(c.Outcomes, Outcome{Live: &Live{Status: Skipped, Why: "the policy does not run here"}})
+	}
+	c.Outcomes = append(c.Outcomes, Outcome{Live: &Live{Status: Skipped, Why: "another"}})
+	r := &Report{Tests: []Case{c, c}}
+	got := written(t, func(w io.Writer) error { return r.WriteText(w, TextOptions{}) })
+	if strings.Count(got, "the policy does not run here") != 1 || strings.Count(got, "another") != 1 ||
+		!strings.Contains(got, "SKIP live: 79 more,") || !strings.Contains(got, "SKIP live: 81 more,") {
+		t.Errorf("WriteText writes\n%s", got)
+	}
+}
+
 func TestWriteTAP(t *testing.T) {
 	got := written(t, sample(t).WriteTAP)
 	want := `TAP version 14

@@ -19,8 +19,9 @@ type TextOptions struct {
 // each test, failed expectations below it, and a last line that sums up.
 func (r *Report) WriteText(w io.Writer, o TextOptions) error {
 	var b strings.Builder
+	given := map[string]bool{}
 	for _, c := range r.Tests {
-		c.text(&b, o)
+		c.text(&b, o, given)
 	}
 	for _, u := range r.Unasked {
 		fmt.Fprintf(&b, "note: %s was not asked about policy %s: %s\n", u.Target, u.Policy, u.Why)
@@ -52,19 +53,33 @@ func visible(s string) string {
 // oneLine is text of a policy or a tool within a line of ours.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func (c Case) text(b *strings.Builder, o TextOptions) {
+// text is one test. Given are the reasons why something was not tried, by policy:
+// each is told once, and then counted.
+func (c Case) text(b *strings.Builder, o TextOptions, given map[string]bool) {
 	word := "PASS"
 	if c.Failed() {
 		word = "FAIL"
 	}
 	fmt.Fprintf(b, "--- %s: %s (policy %s, %s)\n", word, c.Name, c.Policy, plural(len(c.Outcomes), "expectation"))
+	again := 0
 	for _, out := range c.Outcomes {
-		live := out.Live != nil && out.Live.Status == Skipped
 		if out.Failed() || o.Verbose {
 			out.text(b)
-		} else if live {
-			fmt.Fprintf(b, "    %s: SKIP live: %s: %s\n", place(out.At), out.Request, oneLine(out.Live.Why))
+			continue
 		}
+		if out.Live == nil || out.Live.Status != Skipped {
+			continue
+		}
+		why := c.Policy + ": " + oneLine(out.Live.Why)
+		if given[why] {
+			again++
+			continue
+		}
+		given[why] = true
+		fmt.Fprintf(b, "    %s: SKIP live: %s: %s\n", place(out.At), out.Request, oneLine(out.Live.Why))
+	}
+	if again > 0 {
+		fmt.Fprintf(b, "    SKIP live: %d more, for reasons that stand above; --verbose lists them\n", again)
 	}
 }
 
@@ -91,7 +106,7 @@ func (o Outcome) text(b *strings.Builder) {
 		fmt.Fprintf(b, "        rule     %s\n        at       %s (%s)\n", o.Rule.Text, o.Rule.place(), o.Rule.Statement)
 	}
 	if len(o.Depends) > 0 {
-		fmt.Fprintf(b, "        depends  on where %s lies; a bind block says where\n", strings.Join(o.Depends, " and "))
+		fmt.Fprintf(b, "        depends  on where %s; a bind block says where\n", strings.Join(o.Depends, " and ")+lie(len(o.Depends)))
 	}
 	for _, a := range o.Targets {
 		fmt.Fprintf(b, "        %-8s %s, by %s\n", a.Target, word(a.Allow), a.Layer)
@@ -100,6 +115,14 @@ func (o Outcome) text(b *strings.Builder) {
 		}
 	}
 	o.liveText(b)
+}
+
+// lie is the verb for so many slots.
+func lie(n int) string {
+	if n == 1 {
+		return " lies"
+	}
+	return " lie"
 }
 
 func (o Outcome) liveText(b *strings.Builder) {

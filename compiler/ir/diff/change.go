@@ -141,10 +141,11 @@ type Change struct {
 	Old, New  *Statement
 	Parts     []Change
 
-	// Of changes about files: the rules that decide, where it begins, and the classes
-	// it comprises.
+	// Of changes about files: the rules that decide, where it begins, which words it
+	// comprises where, and the classes it comprises.
 	reason [2]string
 	tops   []string
+	spans  []span
 	cover  []place
 	scope  []string // all that the change comprises, in canonical order
 }

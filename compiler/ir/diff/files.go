@@ -238,7 +238,8 @@ func (n *node) wanted(side int) string {
 	return ""
 }
 
-// tells reports whether some change is decided by a rule of the node.
+// tells reports whether some change is decided by a rule of the node, or has words of
+// its own there.
 func (c *comparison) tells(n *node) bool {
 	var origins [2][]ir.Origin
 	for side := range origins {
@@ -250,6 +251,9 @@ func (c *comparison) tells(n *node) bool {
 		}
 	}
 	return slices.ContainsFunc(c.changes, func(change Change) bool {
+		if slices.ContainsFunc(change.spans, func(s span) bool { return s.node == n }) {
+			return true
+		}
 		for side, s := range []*Statement{change.Old, change.New} {
 			if s != nil && slices.Contains(origins[side], s.Origin) {
 				return true

@@ -110,6 +110,11 @@ func (v *view) add(change Change) {
 			c.tops = append(c.tops, top)
 		}
 	}
+	for _, s := range change.spans {
+		if !slices.Contains(c.spans, s) {
+			c.spans = append(c.spans, s)
+		}
+	}
 	c.Subject = listed(c.tops, mostTops)
 	c.Except, c.scope, c.cover = append(c.Except, change.Except...), append(c.scope, change.scope...), append(c.cover, change.cover...)
 }
@@ -259,6 +264,13 @@ func (v *view) change(g *group) Change {
 		out.Kind = GrantRemoved
 	}
 	g.extent(&out)
+	for i := range out.spans {
+		s := &out.spans[i]
+		s.binding = v.binding
+		for depth := range s.asked {
+			s.asked[depth] = v.path(place{s.node, depth})
+		}
+	}
 	var all words
 	for _, w := range g.masks {
 		all |= w
@@ -274,10 +286,10 @@ func (v *view) change(g *group) Change {
 	return out
 }
 
-// telling is the order of witnesses: what can be learned or done first, names and
-// attributes last.
+// telling is the order of witnesses: what can be done first, then what can be
+// learned, names and attributes last.
 var telling = []words{
-	readWord, writeWord, executeWord, socketWord,
+	writeWord, executeWord, socketWord, readWord,
 	wordOf(ir.CreateRequest), wordOf(ir.RemoveRequest), listWord, statWord,
 }
 
@@ -330,18 +342,23 @@ func (v *view) unbound(p ir.Path) ir.Path {
 // mostTops is how many places a subject names.
 const mostTops = 3
 
-// extent says what the group comprises: its topmost places for people, each place
-// where its words change on the way down in canonical form, and the trees it
-// leaves out.
+// extent says what the group comprises: its topmost places and the words of each
+// place for people, each place where its words change on the way down in canonical
+// form, and the trees and words it leaves out.
 func (g *group) extent(c *Change) {
 	c.cover = g.order
 	for _, n := range g.nodes() {
 		own, below := g.masks[place{n, itself}], g.masks[place{n, beneath}]
-		if above := g.above(n); above == 0 {
-			c.tops = append(c.tops, span(n.path, own, below))
+		above := g.above(n)
+		if above == 0 {
+			c.tops = append(c.tops, spanned(n.path, own, below))
+		}
+		if above == 0 || own != above || below != above {
 			c.scope = append(c.scope, line(n.path, own, below))
-		} else if own != above || below != above {
-			c.scope = append(c.scope, line(n.path, own, below))
+		}
+		c.spans = append(c.spans, spans(n, own&^above, below&^above)...)
+		for _, s := range spans(n, above&^own, above&^below) {
+			c.Except = append(c.Except, s.String())
 		}
 		for _, child := range n.children {
 			if below != 0 && g.masks[place{child, itself}] == 0 && g.masks[place{child, beneath}] == 0 {
@@ -372,8 +389,8 @@ func (g *group) above(n *node) words {
 
 func line(p ir.Path, own, below words) string { return fmt.Sprintf("%s: %s; below: %s", p, own, below) }
 
-// span is a node and what of it is meant.
-func span(p ir.Path, own, below words) string {
+// spanned is a node and what of it is meant.
+func spanned(p ir.Path, own, below words) string {
 	switch {
 	case below == 0:
 		return p.String()
@@ -381,4 +398,31 @@ func span(p ir.Path, own, below words) string {
 		return "below " + p.String()
 	}
 	return p.String() + " and below"
+}
+
+// span is words, and a place for which each of them is granted: a path, what lies
+// below it, or both (depth). Asked is what stands for either, under the binding.
+type span struct {
+	words   words
+	place   string
+	node    *node
+	depth   [2]bool
+	asked   [2]ir.Path
+	binding ir.Binding
+}
+
+func (s span) String() string { return s.words.String() + " " + s.place }
+
+// spans are the words of a node, and of what lies below it.
+func spans(n *node, own, below words) []span {
+	var out []span
+	add := func(w words, place string, depth [2]bool) {
+		if w != 0 {
+			out = append(out, span{words: w, place: place, node: n, depth: depth})
+		}
+	}
+	add(own&below, n.path.String()+" and below", [2]bool{true, true})
+	add(own&^below, n.path.String(), [2]bool{true, false})
+	add(below&^own, "below "+n.path.String(), [2]bool{false, true})
+	return out
 }

@@ -63,6 +63,7 @@ type (
 		Effect    string           `json:"effect"`
 		Subject   string           `json:"subject"`
 		Words     []ir.RequestKind `json:"words,omitempty"`
+		Grants    []string         `json:"grants,omitempty"` // words, each with the places where it is granted
 		Witnesses []string         `json:"witnesses"`
 		Except    []string         `json:"except,omitempty"`
 		Old       *jsonStatement   `json:"old"`
@@ -98,6 +99,9 @@ func (r Report) changeJSON(policy Comparison, c Change) jsonChange {
 	}
 	for _, w := range c.Witnesses {
 		out.Witnesses = append(out.Witnesses, w.String())
+	}
+	if len(c.Words) > 0 {
+		out.Grants = c.grants(len(c.spans))
 	}
 	for _, part := range c.Parts {
 		out.Parts = append(out.Parts, r.changeJSON(policy, part))

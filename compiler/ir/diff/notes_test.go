@@ -34,6 +34,10 @@ func TestNotes(t *testing.T) {
 		{"optional now", edit{`"/opt/data", `, `optional("/opt/data"), `}, Same,
 			[]string{"read /opt/data is optional now: a run starts where it is missing"},
 			[]string{"read /opt/data is no longer optional: a run is refused where it is missing"}},
+		{"a program in what was denied", edit{
+			`"/opt/data/secret", "${workspace}/.git/hooks", "/srv/keys", "${home}/.ssh"]` + "\n    execute = [",
+			`"${workspace}/.git/hooks", "/srv/keys", "${home}/.ssh"]` + "\n    execute = [\"/opt/data/secret/x\", ",
+		}, Widened, nil, nil},
 		{"a new grant tells for itself", edit{`"/opt/data", `, `"/opt/data", "/opt/else", `}, Widened, nil, nil},
 		{"a waiver of what is kept or tighter", waive("filesystem.protected-case"), Same,
 			[]string{"filesystem.protected-case is waived for seatbelt now, which keeps it or denies more: no grant changes"},

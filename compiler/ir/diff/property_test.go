@@ -124,7 +124,7 @@ func checkWitnesses(t fataler, old, new *ir.Policy, got Comparison) {
 		if len(c.Witnesses) == 0 {
 			t.Fatalf("%s %s has no witness\n%s", c.Kind, c.Subject, show(old, new, got))
 		}
-		for _, w := range c.Witnesses {
+		for _, w := range slices.Concat(c.Witnesses, c.claims()) {
 			switch {
 			case c.Kind.isGrant():
 				boundOld, errOld := old.Bind(w.Binding)
@@ -156,6 +156,24 @@ func checkWitnesses(t fataler, old, new *ir.Policy, got Comparison) {
 			}
 		}
 	}
+}
+
+// claims are a request for each word of the headline about each place that it names.
+func (c Change) claims() []Witness {
+	if len(c.Words) == 0 {
+		return nil
+	}
+	var out []Witness
+	for _, s := range c.spans {
+		for _, kind := range s.words.list() {
+			for depth, meant := range s.depth {
+				if meant {
+					out = append(out, Witness{Request: ir.Request{Kind: kind, Path: s.asked[depth]}, Binding: s.binding})
+				}
+			}
+		}
+	}
+	return out
 }
 
 // bind is the witness's request about the paths that its binding gives.

@@ -220,14 +220,14 @@ func (c *comparison) leading(slot ir.Root, t trie, places []nesting) {
 		change := Change{
 			Kind:    GrantAdded,
 			Subject: "names that lead to " + ir.RootPath(slot).String(),
-			Words:   nameWords.list(),
 		}
 		if side == before {
 			change.Kind = GrantRemoved
 		}
-		for _, k := range change.Words {
+		for _, k := range nameWords.list() {
 			request := ir.Request{Kind: k, Path: up}
 			if ir.Decide(n.bound[side], request).Allow && !ir.Decide(n.bound[1-side], request).Allow {
+				change.Words = append(change.Words, k)
 				change.Witnesses = append(change.Witnesses, Witness{Request: request, Binding: n.binding})
 			}
 		}

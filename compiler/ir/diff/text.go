@@ -131,11 +131,48 @@ func (c Change) title() string {
 	if len(c.Words) == 0 {
 		return string(c.Kind) + ": " + c.Subject
 	}
-	words := make([]string, len(c.Words))
-	for i, w := range c.Words {
-		words[i] = string(w)
+	return string(c.Kind) + ": " + strings.Join(c.grants(mostTops), "; ")
+}
+
+// grants are the words of the change with the places where each is granted, at most
+// so many of them. One that is about no files says its words of all it is about.
+func (c Change) grants(most int) []string {
+	if len(c.spans) == 0 {
+		words := make([]string, len(c.Words))
+		for i, w := range c.Words {
+			words[i] = string(w)
+		}
+		return []string{strings.Join(words, ", ") + " " + c.Subject}
 	}
-	return string(c.Kind) + ": " + strings.Join(words, ", ") + " " + c.Subject
+	at := map[*node][2]words{}
+	var nodes []*node
+	for _, s := range c.spans {
+		have, known := at[s.node]
+		if !known {
+			nodes = append(nodes, s.node)
+		}
+		for depth, meant := range s.depth {
+			if meant {
+				have[depth] |= s.words
+			}
+		}
+		at[s.node] = have
+	}
+	shared := map[words][]string{}
+	var order []words
+	for _, n := range nodes {
+		for _, s := range spans(n, at[n][itself], at[n][beneath]) {
+			if shared[s.words] == nil {
+				order = append(order, s.words)
+			}
+			shared[s.words] = append(shared[s.words], s.place)
+		}
+	}
+	out := make([]string, len(order))
+	for i, w := range order {
+		out[i] = w.String() + " " + listed(shared[w], most)
+	}
+	return out
 }
 
 // shown is the telling witness, and those that another binding brings about.

@@ -272,7 +272,7 @@ func (l Line) String() string {
 // inside the sandbox.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\ufffd' {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\ufffd' || diag.Hidden(r) {
 			return '?'
 		}
 		return r
