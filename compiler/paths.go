@@ -50,7 +50,7 @@ func placeIn(t lang.Text, in list) (ir.Path, *diag.Diagnostic) {
 		return ir.Path{}, slotGlued(t, slot, rest)
 	}
 	p, err := ir.NewPath(root, rest)
-	wildcard := strings.IndexAny(rest, wildcards)
+	wildcard := strings.IndexAny(rest, ir.Wildcards)
 	switch {
 	case errors.Is(err, ir.ErrNotAbsolute) && (wildcard < 0 || strings.HasPrefix(rest, "$")):
 		return ir.Path{}, pathNotAbsolute(t, rest, in)
@@ -63,9 +63,6 @@ func placeIn(t lang.Text, in list) (ir.Path, *diag.Diagnostic) {
 	}
 	return p, nil
 }
-
-// wildcards are the signs of a pattern (glob(7)).
-const wildcards = "*?[{"
 
 // slotRoot is the root of a slot that lang lets stand.
 func slotRoot(name string) ir.Root {

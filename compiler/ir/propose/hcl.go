@@ -99,6 +99,11 @@ func HCL(list []Addition) string {
 
 func writeFilesystem(b *strings.Builder, list []Addition) {
 	b.WriteString("filesystem {\n")
+	for _, a := range list {
+		if a.Instead != "" {
+			fmt.Fprintf(b, "  # take %s out of %s: a path has one level\n", a.Element(), a.Instead)
+		}
+	}
 	for _, name := range []string{"read", "write", "execute"} {
 		var elements []string
 		for _, a := range list {

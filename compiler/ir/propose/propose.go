@@ -8,6 +8,7 @@
 package propose
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -91,9 +92,24 @@ func For(s Setting, list []Access) ([]Finding, error) {
 			out = append(out, p.finding(a, d))
 		}
 	}
-	p.keep(out)
 	slices.SortStableFunc(out, func(a, b Finding) int { return compare(a.Access, b.Access) })
+	p.beside(out)
+	p.keep(out)
 	return out, nil
+}
+
+// beside withholds what would not compile beside what is proposed before it.
+func (p *proposer) beside(list []Finding) {
+	fits := func(list []Finding) error { return Compiles(With(p.Policy, Merge(list))) }
+	whole := fits(list)
+	for i := range list {
+		if whole == nil || len(list[i].Add) == 0 {
+			continue
+		}
+		if err := fits(list[:i+1]); err != nil {
+			list[i].Add, list[i].Withheld = nil, "it could not be said beside what is proposed for others: "+err.Error()
+		}
+	}
 }
 
 // compare orders accesses by path, then by word.
@@ -213,9 +229,12 @@ func (p *proposer) stated(w want) Addition {
 		return w
 	}
 	w.Path = Stated(p.Binding, w.Path)
+	if w.Path == ir.RootPath(ir.Tmp) { // all that can be said about it
+		w.List, w.Only = "write", false
+	}
 	for _, r := range p.Policy.Files {
 		own := strings.HasPrefix(string(r.Origin), p.Policy.Name+"/")
-		if r.Path == w.Path && own && w.List != "execute" {
+		if r.Path == w.Path && own && w.List != "execute" && w.List != r.Level.String() {
 			w.Instead = r.Level.String()
 		}
 	}
@@ -242,9 +261,14 @@ func Stated(b ir.Binding, at ir.Path) ir.Path {
 // noLine begins the reason of what no addition would allow.
 const noLine = "no line of its own would do"
 
-// try adds lines to the policy and asks again; "" when the answer is yes.
+// try adds lines to the policy and asks again; "" when they compile and the answer is
+// yes.
 func (p *proposer) try(r ir.Request, add []Addition) string {
-	bound, err := With(p.Policy, add).Bind(p.Binding)
+	with := With(p.Policy, add)
+	if err := Compiles(with); err != nil {
+		return noLine + ": " + err.Error()
+	}
+	bound, err := with.Bind(p.Binding)
 	if err != nil {
 		return noLine + ": " + err.Error()
 	}
@@ -314,8 +338,68 @@ func narrow(a Addition) int {
 	return 0
 }
 
+// Compiles says why the compiler would refuse a policy with additions, nil when it
+// would not. Beside what ir.Check holds of every policy: a path under two spellings is
+// one file on macOS, and an optional read inside a write protects nothing that is
+// missing.
+func Compiles(with *ir.Policy) error {
+	if err := with.Check(); err != nil {
+		return err
+	}
+	spelt := map[string]ir.Path{}
+	files := map[ir.Path]*ir.FileRule{}
+	for i := range with.Files {
+		r := &with.Files[i]
+		files[r.Path] = r
+		if err := twins(spelt, r.Path); err != nil {
+			return err
+		}
+	}
+	for _, r := range with.Execute {
+		if err := twins(spelt, r.Path); err != nil {
+			return err
+		}
+	}
+	for _, r := range with.Files {
+		if !r.Optional || r.Level != ir.Read || r.Path.Root() == ir.Config {
+			continue
+		}
+		for q, ok := r.Path.Parent(); ok; q, ok = q.Parent() {
+			if around := files[q]; around != nil && !around.Only {
+				if around.Level == ir.Write {
+					return fmt.Errorf("the optional read of %s would lie inside a write, and protect it only while it is there", r.Path)
+				}
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// twins reports a path that differs by case alone from one before it.
+func twins(spelt map[string]ir.Path, at ir.Path) error {
+	key := at.Root().String() + " " + strings.ToLower(strings.ToUpper(at.Rel()))
+	if have, ok := spelt[key]; ok && have != at {
+		return fmt.Errorf("%s and %s differ by case alone, and macOS may take them for one file", have, at)
+	}
+	spelt[key] = at
+	return nil
+}
+
 // Proposed is the origin of what was added.
 const Proposed ir.Origin = "proposed"
+
+// levels are those of the lists.
+var levels = map[string]ir.Level{"deny": ir.Deny, "read": ir.Read, "write": ir.Write}
+
+// tmpSize is the capacity of a tmp slot: the policy's limit, or what the compiler gives
+// one without.
+func tmpSize(p *ir.Policy) int64 {
+	if n, ok := p.Limit(ir.TmpSize); ok {
+		return n
+	}
+	return 256 << 20
+}
 
 // With is the policy with additions. A statement about the same path gives way.
 func With(p *ir.Policy, add []Addition) *ir.Policy {
@@ -329,12 +413,12 @@ func With(p *ir.Policy, add []Addition) *ir.Policy {
 			q.Execute = slices.DeleteFunc(q.Execute, func(r ir.ExecuteRule) bool { return r.Path == a.Path })
 			q.Execute = append(q.Execute, ir.ExecuteRule{Path: a.Path, Only: a.Only, Origin: Proposed})
 		default:
-			level := ir.Read
-			if a.List == "write" {
-				level = ir.Write
+			r := ir.FileRule{Path: a.Path, Level: levels[a.List], Only: a.Only, Origin: Proposed}
+			if a.Path == ir.RootPath(ir.Tmp) {
+				r.Backing, r.Size = ir.TmpFS, tmpSize(p)
 			}
 			q.Files = slices.DeleteFunc(q.Files, func(r ir.FileRule) bool { return r.Path == a.Path })
-			q.Files = append(q.Files, ir.FileRule{Path: a.Path, Level: level, Only: a.Only, Origin: Proposed})
+			q.Files = append(q.Files, r)
 		}
 	}
 	slices.SortFunc(q.Files, func(a, b ir.FileRule) int { return a.Path.Compare(b.Path) })

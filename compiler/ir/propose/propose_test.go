@@ -159,7 +159,7 @@ func TestInstead(t *testing.T) {
 	}
 	var text strings.Builder
 	report.Text(&text, "# ")
-	for _, want := range []string{"# policy p denied one access\n", "create /data/new: ENOENT, by /usr/bin/x\n", "read /data at p.policy.hcl:7 (p/filesystem.read[1])", `say "/data" under write instead of read`} {
+	for _, want := range []string{"# policy p denied one access\n", "create /data/new: ENOENT, by /usr/bin/x\n", "read /data at p.policy.hcl:7 (p/filesystem.read[1])", `move "/data" from read to write`, "    # take \"/data\" out of read: a path has one level\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text)
 		}

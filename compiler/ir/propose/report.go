@@ -34,7 +34,8 @@ type Report struct {
 	Unnamed int `json:"unnamed"`
 	Untold  int `json:"untold"`
 	Unread  int `json:"unread"`
-	// HCL is all that is proposed, each once, to be merged into the policy's blocks.
+	// HCL is all that is proposed, each once, to be merged into the policy's blocks;
+	// its comments say what leaves another list.
 	HCL string `json:"hcl"`
 }
 
@@ -261,7 +262,7 @@ func (r *RuleAt) String() string {
 func (l Line) String() string {
 	switch {
 	case l.Instead != "":
-		return fmt.Sprintf("say %s under %s instead of %s", l.Element, l.List, l.Instead)
+		return fmt.Sprintf("move %s from %s to %s", l.Element, l.Instead, l.List)
 	case l.List == "endpoint":
 		return "add an endpoint for " + l.Element
 	}

@@ -139,7 +139,7 @@ func (p *proposer) covers(at ir.Path) string {
 			return s.what
 		}
 		// Places of the home directory are known whether or not they are there.
-		if below, err := ir.NewPath(ir.Host, p.home.String()+"/"+s.name); err == nil && !p.home.IsRoot() && !strings.ContainsAny(s.name, wildcards) && at.Covers(below) {
+		if below, err := ir.NewPath(ir.Host, p.home.String()+"/"+s.name); err == nil && !p.home.IsRoot() && !strings.ContainsAny(s.name, ir.Wildcards) && at.Covers(below) {
 			return fmt.Sprintf("%s lies: %s", Stated(p.Binding, below), s.what)
 		}
 	}

@@ -2,7 +2,6 @@ package propose
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
@@ -56,16 +55,17 @@ func (p *proposer) meant(r ir.Request, d ir.Decision) ir.Rule {
 	return nil
 }
 
-// wildcards are the signs that the language refuses in paths (design 4).
-const wildcards = "*?[{"
-
 // tooMuch is why a line would give more than one could want to give for a single
 // access, "" when it does not.
 func (p *proposer) tooMuch(w want) string {
 	at := w.Path
 	switch {
-	case strings.ContainsAny(at.String(), wildcards):
-		return fmt.Sprintf("paths have no wildcards, and %q looks like one", at)
+	case at.Unstatable() != "":
+		return at.Unstatable()
+	case Stated(p.Binding, at).Unstatable() != "":
+		return Stated(p.Binding, at).Unstatable()
+	case w.List == "execute" && Stated(p.Binding, at).Root() == ir.Tmp:
+		return "the tmp slot is empty when a run starts, so nothing in it is named to start"
 	case w.List != "write":
 		return ""
 	case at.InSystemTree():
