@@ -114,7 +114,7 @@ func explain(c *cli.Context) error {
 	}
 	request.Path, request.To, request.By = binding.Path(request.Path), binding.Path(request.To), binding.Path(request.By)
 	a := conf.answer(result, bound, request)
-	conf.addWhy(&a, result, bound, request, c.Bool("why-not"))
+	conf.addWhy(&a, result, bound, binding, request, c.Bool("why-not"))
 	if err := a.addTargets(result.Policy, binding, request); err != nil {
 		return wrongCall("%w", err)
 	}

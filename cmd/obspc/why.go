@@ -7,6 +7,7 @@ import (
 
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
+	"github.com/obspc/obspc/compiler/ir/propose"
 	"github.com/obspc/obspc/compiler/syscalls"
 )
 
@@ -41,7 +42,7 @@ func templateOf(policy string, o ir.Origin) string {
 
 // addWhy adds the chain of covering rules, what comes nearest when the answer is
 // no, and what to write for the other answer.
-func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy, q ir.Request, whyNot bool) {
+func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy, binding ir.Binding, q ir.Request, whyNot bool) {
 	switch q.Kind {
 	case ir.ConnectRequest: // an endpoint has none behind it
 	case ir.SyscallRequest:
@@ -53,7 +54,7 @@ func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy
 			a.Chain = append(a.Chain, conf.rule(r, rule))
 		}
 	}
-	a.Change = change(a, q)
+	a.Change = change(a, r.Policy, binding, q)
 	if near := ir.WhyNot(bound, q); whyNot && a.Decision == "deny" {
 		a.Nearest = &nearest{Failed: string(near.Failed)}
 		if near.Rule != nil {
@@ -62,8 +63,9 @@ func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy
 	}
 }
 
-// change is what to write for the other answer.
-func change(a *answer, q ir.Request) string {
+// change is what to write for the other answer. What it says to write was tried on
+// the policy.
+func change(a *answer, p *ir.Policy, b ir.Binding, q ir.Request) string {
 	if q.Kind == ir.SyscallRequest {
 		return changeCall(a, q.Syscall)
 	}
@@ -74,13 +76,13 @@ func change(a *answer, q ir.Request) string {
 		case ir.ExecuteRequest:
 			return "to deny it, narrow the execute list"
 		}
-		return fmt.Sprintf("to deny it, write deny = [%q] in the filesystem block", q.Path)
+		return turned("deny", "deny", p, b, q)
 	}
 	switch q.Kind {
 	case ir.ReadRequest, ir.ListRequest, ir.StatRequest:
-		return fmt.Sprintf("to allow it, write read = [%q] in the filesystem block", q.Path)
+		return turned("allow", "read", p, b, q)
 	case ir.WriteRequest:
-		return fmt.Sprintf("to allow it, write write = [%q] in the filesystem block", q.Path)
+		return turned("allow", "write", p, b, q)
 	case ir.CreateRequest, ir.RemoveRequest, ir.RenameRequest, ir.LinkRequest:
 		if a.Reason == reasons[ir.ByHeld] {
 			return "to allow it, take away every statement that names it or something below it"
@@ -88,13 +90,27 @@ func change(a *answer, q ir.Request) string {
 		return "to allow it, let the directory around each name be written"
 	case ir.ExecuteRequest:
 		if a.Reason == reasons[ir.NotExecutable] {
-			return fmt.Sprintf("to allow it, write execute = [%q] in the filesystem block", q.Path)
+			return turned("allow", "execute", p, b, q)
 		}
 		return fmt.Sprintf("to allow it, name %q in read and in execute", q.Path)
 	case ir.ConnectUnixRequest:
 		return `to allow it, write unix = "visible" in the network block, and let its path be read`
 	}
 	return fmt.Sprintf("to allow it, name host and port of %s in an endpoint block", q.Value())
+}
+
+// turned is the line of a filesystem block that turns the answer.
+func turned(verb, list string, p *ir.Policy, b ir.Binding, q ir.Request) string {
+	add, err := propose.Turn(p, b, q, list)
+	switch {
+	case err != nil && verb == "deny":
+		return fmt.Sprintf("to deny it, narrow the statements that let it be: a deny of it alone does not do (%v)", err)
+	case err != nil:
+		return fmt.Sprintf("to allow it, no line of its own would do: %v", err)
+	case add.Instead != "":
+		return fmt.Sprintf("to %s it, move %s from %s to %s in the filesystem block", verb, add.Element(), add.Instead, add.List)
+	}
+	return fmt.Sprintf("to %s it, write %s = [%s] in the filesystem block", verb, add.List, add.Element())
 }
 
 // changeCall is what to write for the other answer about a system call.

@@ -131,6 +131,60 @@ func TestProposalsCompile(t *testing.T) {
 	}
 }
 
+// TestTurnsCompile: the line that turns an answer, written as it says into the
+// policy's own text, compiles and turns it.
+func TestTurnsCompile(t *testing.T) {
+	moved, denied := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		own, inherited := drawLists(t, "own"), drawLists(t, "inherited")
+		p, err := text(own, inherited)
+		if err != nil {
+			return
+		}
+		before, err := p.Bind(binding)
+		if err != nil {
+			return
+		}
+		for i := range 6 {
+			r := ir.Request{
+				Kind: rapid.SampledFrom([]ir.RequestKind{ir.ReadRequest, ir.ListRequest, ir.StatRequest, ir.WriteRequest, ir.CreateRequest, ir.RemoveRequest}).Draw(t, fmt.Sprint("kind", i)),
+				Path: binding.Path(ir.MustPath(rapid.SampledFrom(places).Draw(t, fmt.Sprint("at", i)))),
+			}
+			list := "deny"
+			if allowed := ir.Decide(before, r).Allow; !allowed && r.Kind == ir.WriteRequest {
+				list = "write"
+			} else if !allowed {
+				list = "read"
+			}
+			add, err := propose.Turn(p, binding, r, list)
+			if err != nil {
+				continue
+			}
+			if add.Instead != "" {
+				moved++
+			}
+			if list == "deny" {
+				denied++
+			}
+			block := strings.ReplaceAll(propose.HCL([]propose.Addition{add}), "}\n", "")
+			if list == "deny" {
+				block += "  deny = [\n    " + add.Element() + ",\n  ]\n"
+			}
+			after, err := text(merged(own, block), inherited)
+			if err != nil {
+				t.Fatalf("%s of %s: %v", list, r, err)
+			}
+			bound, err := after.Bind(binding)
+			if err != nil || ir.Decide(bound, r).Allow == ir.Decide(before, r).Allow {
+				t.Fatalf("%s of %s does not turn it (%v), with\n%s\nin\n%s\nand\n%s", list, r, err, block, own, inherited)
+			}
+		}
+	})
+	if moved < 5 || denied < 20 {
+		t.Errorf("%d lines moved a path and %d denied, want 5 and 20", moved, denied)
+	}
+}
+
 // check does what is proposed. Together, a path that one line names is held against
 // what another was proposed for, so alone each has to allow its access.
 func check(t *rapid.T, own, inherited lists, found []propose.Finding, alone bool) {

@@ -229,7 +229,7 @@ func (p *proposer) stated(w want) Addition {
 		return w
 	}
 	w.Path = Stated(p.Binding, w.Path)
-	if w.Path == ir.RootPath(ir.Tmp) { // all that can be said about it
+	if w.Path == ir.RootPath(ir.Tmp) && w.List == "read" { // all that can be said about it
 		w.List, w.Only = "write", false
 	}
 	for _, r := range p.Policy.Files {
