@@ -96,8 +96,6 @@ func Build(in Input) ([]File, error) {
 // other way round.
 func (in Input) check() error {
 	switch {
-	case !in.Created.IsZero() && !in.Expires.IsZero() && !in.Expires.After(in.Created):
-		return fmt.Errorf("the release expires at %s and is made at %s: nobody could ever use it", formatTime(in.Expires), formatTime(in.Created))
 	case in.Product == LocalProduct:
 		return fmt.Errorf("product %q is what a release without --product is of, for this machine alone; give another name", LocalProduct)
 	case in.Product != "" && in.Serial == 0:
