@@ -4,7 +4,7 @@ VERSION  ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -buildid= -X github.com/obspc/obspc/verify/release.Version=$(VERSION)
 export CGO_ENABLED = 0
 
-.PHONY: build demo test layouts programs soak mac-proof release lint clean
+.PHONY: build demo test layouts programs kernels soak mac-proof release lint clean
 
 build: ## both programs, static, into bin/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/obspc ./cmd/obsrun
@@ -25,6 +25,9 @@ layouts: ## the demo and the live tests on Debian 13's files, as root or through
 programs: ## the same, with every program that a template is for installed there: git, Go, Node, Python, Rust, Java
 	scripts/need bubblewrap
 	scripts/layouts --programs
+
+kernels: ## the same on other kernels, in virtual machines: Debian 12, 13 and the next, without Landlock, without cgroups, …
+	scripts/kernels
 
 soak: ## what is too long for every change: thousands of policies in real sandboxes, longer fuzzing
 	scripts/need bubblewrap

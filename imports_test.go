@@ -110,6 +110,7 @@ var directions = []direction{
 	{"cmd/mac-proof/proof", nil, "the record of a Mac is a leaf: who reads it needs nothing else"},
 	{"cmd/mac-proof", []string{"cmd/mac-proof/proof", "cmd/obspc/live", "lang", "compiler", "compiler/ir", "policies", "policies/library", "targets"}, "asking a Mac is the bench's work; this gathers the questions and writes the answers down"},
 	{"cmd/release", []string{"verify/release", "verify/sign"}, "releases are made of the programs' bytes; only their checksums and signature are ours"},
+	{"cmd/kernels", nil, "in a machine of its own it uses the programs as a user would"},
 	{"cmd/obspc-demo", []string{"policies"}, "the demo uses the two programs as a user would"},
 }
 
