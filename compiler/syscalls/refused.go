@@ -54,8 +54,9 @@ var refused = []Refusal{
 	// An executable file of that mode would start as the caller, for every user of
 	// the machine, once the run is over. S_ISGID is not refused: on directories it is
 	// common, and a filter cannot tell them from files. What an open makes stays empty
-	// as long as it has the bit (the kernel takes it off with the first write), so
-	// openat2, whose mode lies in memory, is no way around. mkdir drops the bit itself.
+	// as long as it has the bit (the kernel takes it off with the first write, unless
+	// root writes), so through openat2, whose mode lies in memory, no program is left,
+	// only a name for root not to copy over. mkdir drops the bit itself.
 	{"chmod", SetUserID, "EPERM", leftBehind},
 	{"fchmod", SetUserID, "EPERM", leftBehind},
 	{"fchmodat", SetUserID, "EPERM", leftBehind},
