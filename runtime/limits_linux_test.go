@@ -60,7 +60,7 @@ func TestLiveOverrun(t *testing.T) {
 		{"memory in a file without a name", `memory = "64MiB"`, ir.Memory, []string{"memory-file", "24"}, []string{"memory-file", "160"}},
 		{"memory of a mapping", `memory = "64MiB"`, ir.Memory, []string{"shared", "24"}, []string{"shared", "160"}},
 		{"memory in /tmp", `memory = "64MiB"`, ir.Memory, []string{"fill-file", "/tmp/x", "24"}, []string{"fill-file", "/tmp/x", "160"}},
-		{"memory that several map", "memory = \"128MiB\"\ntmp_size = \"128MiB\"", ir.Memory, []string{"shared", "48", "/tmp/x"}, []string{"shared", "120", "/tmp/x"}},
+		{"memory that several map", "memory = \"128MiB\"\ntmp_size = \"256MiB\"", ir.Memory, []string{"shared", "48", "/tmp/x"}, []string{"shared", "160", "/tmp/x"}},
 		{"names in /tmp", `tmp_size = "1MiB"`, ir.TmpSize, []string{"names", "/tmp", "1500"}, []string{"names", "/tmp", "3000"}},
 		{"the workspace", `workspace_size = "64MiB"`, ir.WorkspaceSize, []string{"fill-file", "x", "24"}, []string{"fill-file", "x", "100"}},
 		{"a file of the workspace without a name", `workspace_size = "64MiB"`, ir.WorkspaceSize, []string{"unlinked", "x", "24"}, []string{"unlinked", "x", "100"}},
