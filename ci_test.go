@@ -123,7 +123,6 @@ type runner struct {
 	dir     string // everything below is in it
 	repo    string // the checkout
 	context map[string]string
-	refuses bool // the service refuses every call
 	log     string
 	summary string
 }

@@ -156,7 +156,7 @@ func parseObjects(r Request, objects []string) (Request, error) {
 	}
 	if r.Kind == SyscallRequest {
 		if len(syscalls.On(objects[0])) == 0 {
-			return Request{}, fmt.Errorf("Linux has no system call %q on %s", objects[0], strings.Join(syscalls.Arches(), " or "))
+			return Request{}, fmt.Errorf("no system call of Linux is named %q on %s", objects[0], strings.Join(syscalls.Arches(), " or "))
 		}
 		r.Syscall = objects[0]
 		return r, nil
