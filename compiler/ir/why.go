@@ -105,23 +105,26 @@ func shared(a, b Path) int {
 	return n
 }
 
+// nearestFile is the rule that shares most of the path; of several the first, in
+// the order of paths.
 func nearestFile(p *Policy, path Path) Near {
-	best, at := Near{Failed: PathDimension}, -1
+	best, at, first := Near{Failed: PathDimension}, -1, Path{}
 	for i := range p.Files {
 		r := &p.Files[i]
-		if n := shared(r.Path, path); r.Level > Deny && r.Backing == HostFile && n > at {
-			best.Rule, at = r, n
+		n := shared(r.Path, path)
+		if r.Level > Deny && r.Backing == HostFile && (n > at || n == at && n >= 0 && r.Path.Compare(first) < 0) {
+			best.Rule, at, first = r, n, r.Path
 		}
 	}
 	return best
 }
 
 func nearestExecute(p *Policy, path Path) Near {
-	best, at := Near{Failed: PathDimension}, -1
+	best, at, first := Near{Failed: PathDimension}, -1, Path{}
 	for i := range p.Execute {
 		r := &p.Execute[i]
-		if n := shared(r.Path, path); n > at {
-			best.Rule, at = r, n
+		if n := shared(r.Path, path); n > at || n == at && n >= 0 && r.Path.Compare(first) < 0 {
+			best.Rule, at, first = r, n, r.Path
 		}
 	}
 	return best
