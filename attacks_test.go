@@ -354,7 +354,7 @@ func TestOutputThatIsFull(t *testing.T) {
 	for _, args := range [][]string{a.verify, append(slices.Clone(a.verify), "--format", "json")} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {
-			t.Skip("the host lacks /dev/full")
+			t.Skip("host feature missing: /dev/full")
 		}
 		cmd := exec.Command(filepath.Join(v.bin, "obspc"), args...)
 		cmd.Dir, cmd.Stdout, cmd.Env = a.dir, full, []string{"HOME=" + v.dir}

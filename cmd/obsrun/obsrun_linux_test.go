@@ -75,7 +75,7 @@ type lab struct{ dir, release, pins string }
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	if _, err := os.Stat(runtime.DefaultBwrap); err != nil {
-		t.Skip("needs bubblewrap at " + runtime.DefaultBwrap)
+		t.Skip("host feature missing: bubblewrap at " + runtime.DefaultBwrap)
 	}
 	dir := t.TempDir()
 	l := &lab{dir, filepath.Join(dir, "release"), filepath.Join(dir, "obspc.pins")}

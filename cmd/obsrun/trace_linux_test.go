@@ -43,7 +43,7 @@ func TestTrace(t *testing.T) {
 		words := append([]string{"exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", pinned}, flags...)
 		stdout, stderr, code = invoke(append(append(words, "--"), command...)...)
 		if strings.Contains(stderr, "lets nothing be traced") {
-			t.Skip("needs ptrace: " + stderr)
+			t.Skip("host feature missing: ptrace: " + stderr)
 		}
 		return stdout, stderr, code
 	}
