@@ -35,7 +35,7 @@ const (
 // where the others are.
 func attacks() []attack {
 	return slices.Concat(nameAttacks(), sumsAttacks(), fileAttacks(), signatureAttacks(), keyAttacks(), foreignAttacks(), timeAttacks(),
-		hugeAttacks(), bundleAttacks(), statementAttacks(), meaningAttacks(), callAttacks(), houseAttacks())
+		hugeAttacks(), schemeAttacks(), bundleAttacks(), statementAttacks(), meaningAttacks(), callAttacks(), houseAttacks())
 }
 
 // sums changes the text of SHA256SUMS.

@@ -8,10 +8,12 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/sha512"
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -83,11 +85,15 @@ func TestVerifies(t *testing.T) {
 		t.Fatalf("the good Ed25519 signature is refused: %v", err)
 	}
 	prehashed, _ := edPrivate.Sign(rand.Reader, digest[:], &ed25519.Options{Hash: crypto.Hash(0)})
+	sha512ECDSA, ph, ctx := otherHashes(t, message, ec, edPrivate)
 	for _, tt := range []struct {
 		name      string
 		key       Key
 		signature []byte
 	}{
+		{"over SHA-512", k, sha512ECDSA},
+		{"Ed25519ph", ed, ph},
+		{"Ed25519ctx", ed, ctx},
 		{"none", k, nil},
 		{"cut", k, der[:len(der)-1]},
 		{"trailing byte", k, append(append([]byte{}, der...), 0)},
@@ -107,6 +113,35 @@ func TestVerifies(t *testing.T) {
 	if k.Verifies([]byte("other bytes"), der) {
 		t.Error("accepted over another message")
 	}
+}
+
+// otherHashes are signatures over message by these keys that hold in the schemes
+// they are of: ECDSA over the SHA-512, Ed25519ph and Ed25519ctx (RFC 8032, 5.1).
+// Each is held to its own scheme first, so that whoever refuses it refuses the
+// scheme and not a signature that is broken anyway.
+func otherHashes(t *testing.T, message []byte, ec *ecdsa.PrivateKey, ed ed25519.PrivateKey) (sha512ECDSA, ph, ctx []byte) {
+	t.Helper()
+	long := sha512.Sum512(message)
+	public := ed.Public().(ed25519.PublicKey)
+	inContext := &ed25519.Options{Context: "release"}
+	prehashed := &ed25519.Options{Hash: crypto.SHA512}
+	var errs [3]error
+	sha512ECDSA, errs[0] = ec.Sign(rand.Reader, long[:], crypto.SHA512)
+	ph, errs[1] = ed.Sign(nil, long[:], prehashed)
+	ctx, errs[2] = ed.Sign(nil, message, inContext)
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	if !ecdsa.VerifyASN1(&ec.PublicKey, long[:], sha512ECDSA) {
+		t.Fatal("ECDSA over SHA-512 does not hold in its own scheme")
+	}
+	if err := ed25519.VerifyWithOptions(public, long[:], ph, prehashed); err != nil {
+		t.Fatalf("Ed25519ph does not hold in its own scheme: %v", err)
+	}
+	if err := ed25519.VerifyWithOptions(public, message, ctx, inContext); err != nil {
+		t.Fatalf("Ed25519ctx does not hold in its own scheme: %v", err)
+	}
+	return sha512ECDSA, ph, ctx
 }
 
 func TestParseSignature(t *testing.T) {

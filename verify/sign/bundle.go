@@ -82,7 +82,10 @@ func readKeyBundle(text, message []byte, keys []release.Key) error {
 	signed := b.GetMessageSignature()
 	if d := signed.GetMessageDigest(); len(d.GetDigest()) > 0 { // cosign 3.1.3 leaves it out with Ed25519
 		sum := sha256.Sum256(message)
-		if d.GetAlgorithm() != commonpb.HashAlgorithm_SHA2_256 || !bytes.Equal(d.GetDigest(), sum[:]) {
+		switch {
+		case d.GetAlgorithm() != commonpb.HashAlgorithm_SHA2_256:
+			return fmt.Errorf("its digest is of algorithm %s, want %s", d.GetAlgorithm(), commonpb.HashAlgorithm_SHA2_256)
+		case !bytes.Equal(d.GetDigest(), sum[:]):
 			return errors.New("it is about another file")
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sigstore/sigstore/pkg/signature"
 	"github.com/sigstore/sigstore/pkg/signature/dsse"
 
 	"github.com/obspc/obspc/verify"
@@ -237,16 +236,8 @@ func openEnvelope(keys []release.Key, text []byte) ([]byte, error) {
 	}
 	err := errors.New("no key is trusted")
 	for _, k := range keys {
-		public, perr := publicOf(k)
-		if perr != nil {
-			return nil, perr
-		}
-		verifier, verr := signature.LoadVerifier(public, hashOf)
-		if verr != nil {
-			return nil, verr
-		}
 		var payload []byte
-		err = dsse.WrapVerifier(verifier, dsse.WithExpectedPayloadType(payloadType), dsse.WithDecodedPayload(&payload)).
+		err = dsse.WrapVerifier(keyVerifier{k}, dsse.WithExpectedPayloadType(payloadType), dsse.WithDecodedPayload(&payload)).
 			VerifySignature(bytes.NewReader(line), nil)
 		if err == nil {
 			return payload, nil
