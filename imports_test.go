@@ -72,6 +72,7 @@ var directions = []direction{
 	{"lang/diag", nil, "diagnostics are a leaf: everything may import them"},
 	{"lang", nil, "the language knows what may be written, not what it means"},
 	{"compiler/canon", nil, "canonical JSON is a leaf"},
+	{"compiler/addresses", nil, "which addresses are special is data, and a search"},
 	{"compiler/syscalls", nil, "the names and numbers of system calls are data"},
 	{"compiler/ir", []string{"compiler/canon", "compiler/syscalls"}, "the meaning must not depend on how it is written or enforced"},
 	{"compiler/ir/diff", []string{"compiler/ir", "compiler/canon"}, "what changed in meaning knows nothing of text or targets"},
