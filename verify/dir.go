@@ -187,13 +187,23 @@ func (t *dirTree) unsafe(name string, st *unix.Stat_t) *Failure {
 	}
 	switch {
 	case st.Uid != 0 && st.Uid != t.euid:
-		return fault("somebody else owns it", fmt.Sprintf("owner 0 or %d", t.euid), fmt.Sprint(st.Uid))
+		return fault(foreignOwner(st.Uid, t.euid))
 	case st.Mode&0o022 != 0:
 		return fault("others may write to it (chmod -R go-w)", "no write bit for group and others", fmt.Sprintf("mode %04o", st.Mode&0o7777))
 	case !directory && st.Nlink != 1:
 		return fault("the file has a second name (a hard link)", "1 link", fmt.Sprint(st.Nlink))
 	}
 	return nil
+}
+
+// foreignOwner says what to do about a file of somebody else. That root asks changes
+// nothing: the owner decides what the file holds, before, while and after it is read.
+// A checkout that a container's root finds is often the runner's user's.
+func foreignOwner(owner, euid uint32) (message, wanted, found string) {
+	if wanted = "owner 0"; euid != 0 {
+		wanted += fmt.Sprintf(" or %d", euid)
+	}
+	return fmt.Sprintf("another user can change it (do this as user %d, or chown it to user %d)", owner, euid), wanted, fmt.Sprint(owner)
 }
 
 func kindOf(mode uint32) string {
