@@ -88,6 +88,7 @@ var attackTable = []attack{
 
 	{what: "set-user-ID programs", layer: byPrivileges, attempt: "start-privileged work/privileged", inside: "the-same", bare: "the-same", root: true},
 	{what: "leave a set-user-ID program behind", layer: byFilter, attempt: "leave-privileged work/tool", inside: "EPERM", bare: "ok"},
+	{what: "leave an empty set-user-ID file for root to copy over (openat2)", layer: byFilter, attempt: "leave-empty work/empty", inside: "ENOSYS", bare: "ok"},
 	{what: "start a program that no rule lets start", layer: byDomain, attempt: "execute work/tool", inside: "EACCES", bare: "ok"},
 	{what: "memfd_create and fexecve (is not execution: docs/threat-model.md)", layer: "none", attempt: "memory-execute", inside: "ok", bare: "ok"},
 	{what: "the caller's keyrings", layer: byFilter, attempt: "keyring", inside: "ENOSYS", bare: "ok"},

@@ -181,6 +181,21 @@ func init() {
 		return errors.Join(unix.Chdir(a[0]), unix.PivotRoot(".", "."))
 	}
 	attempts["leave-privileged"] = func(a []string) error { return unix.Chmod(a[0], 0o4755) }
+	attempts["leave-empty"] = func(a []string) error {
+		fd, err := unix.Openat2(unix.AT_FDCWD, a[0], &unix.OpenHow{Flags: unix.O_CREAT | unix.O_EXCL | unix.O_CLOEXEC, Mode: 0o4755})
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		var stat unix.Stat_t
+		if err := unix.Fstat(fd, &stat); err != nil {
+			return err
+		}
+		if stat.Mode&unix.S_ISUID == 0 {
+			return errors.New("made without the bit")
+		}
+		return nil
+	}
 	attempts["signal"] = func(a []string) error {
 		pid, err := strconv.Atoi(a[0])
 		if err != nil {

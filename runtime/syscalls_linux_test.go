@@ -32,6 +32,7 @@ func init() {
 		}
 		return err
 	}
+	attempts["faccessat2"] = func([]string) error { return unix.Faccessat2(unix.AT_FDCWD, "/", unix.F_OK, unix.AT_EACCESS) }
 	attempts["number"] = func(a []string) error {
 		nr, err := strconv.Atoi(a[0])
 		if err != nil {
@@ -98,7 +99,7 @@ func callPolicy(t testing.TB, syscalls string) string {
 // sandbox that does not allow it.
 func TestLiveSyscalls(t *testing.T) {
 	needSandbox(t)
-	denied := development(t, callPolicy(t, `deny = ["mkdir", "mkdirat", "kill", "statx", "openat2"]`))
+	denied := development(t, callPolicy(t, `deny = ["mkdir", "mkdirat", "kill", "statx", "faccessat2"]`))
 	plain := development(t, callPolicy(t, ``))
 	allowed := development(t, callPolicy(t, `allow = ["process_vm_readv", "ptrace"]`))
 	made := 0
@@ -107,7 +108,8 @@ func TestLiveSyscalls(t *testing.T) {
 		{"kill", "ok", "ok", "EPERM", "ok"},
 		{"tgkill", "ok", "ok", "ok", "ok"},
 		{"statx", "ok", "ok", "ENOSYS", "ok"},
-		{"openat2", "ok", "ok", "ENOSYS", "ok"},
+		{"faccessat2", "ok", "ok", "ENOSYS", "ok"},
+		{"openat2", "ok", "ENOSYS", "ENOSYS", "ENOSYS"},
 		{"execute " + probePath + " " + probeWord + " kill", "ok", "ok", "exit status 1", "ok"}, // what it starts is bound too
 		{"number 999", "ENOSYS", "ENOSYS", "ENOSYS", "ENOSYS"},
 		{"vm-child", "ok", "EPERM", "EPERM", "ok"},

@@ -67,7 +67,7 @@ func mutated(t *testing.T) map[string]*ir.Policy {
 	p.Environment = []ir.Variable{{Name: "CACHE", Value: ir.Value{ir.SlotRef(ir.Workspace), ir.Literal("/c")}, Origin: at("environment.CACHE")}}
 	p.Limits = []ir.Limit{{Name: ir.OpenFiles, Value: 64, Origin: at("limits.open_files")}, {Name: ir.Timeout, Value: 3000, Origin: at("limits.timeout")}}
 	p.Syscalls = []ir.SyscallRule{
-		{Name: "kill", Origin: at("syscalls.deny[0]")}, {Name: "openat2", Origin: at("syscalls.deny[1]")}, {Name: "ptrace", Allow: true, Origin: at("syscalls.allow[0]")},
+		{Name: "faccessat2", Origin: at("syscalls.deny[0]")}, {Name: "kill", Origin: at("syscalls.deny[1]")}, {Name: "ptrace", Allow: true, Origin: at("syscalls.allow[0]")},
 	}
 	p.System.Services = []ir.Name{{Name: "com.example.service", Origin: at("system.services[0]")}}
 	p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "example.com"}, Ports: []uint16{443}, Origin: at("network.endpoint.e")}}

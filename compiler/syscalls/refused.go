@@ -53,10 +53,10 @@ var refused = []Refusal{
 
 	// An executable file of that mode would start as the caller, for every user of
 	// the machine, once the run is over. S_ISGID is not refused: on directories it is
-	// common, and a filter cannot tell them from files. What an open makes stays empty
-	// as long as it has the bit (the kernel takes it off with the first write, unless
-	// root writes), so through openat2, whose mode lies in memory, no program is left,
-	// only a name for root not to copy over. mkdir drops the bit itself.
+	// common, and a filter cannot tell them from files. What an open makes is empty, and
+	// the kernel takes the bit off with the first write, but not when root writes: a name
+	// for root not to copy over. So openat2, whose mode lies in memory, is not there at
+	// all. mkdir drops the bit itself.
 	{"chmod", SetUserID, "EPERM", leftBehind},
 	{"fchmod", SetUserID, "EPERM", leftBehind},
 	{"fchmodat", SetUserID, "EPERM", leftBehind},
@@ -66,6 +66,7 @@ var refused = []Refusal{
 	{"mknodat", SetUserID, "EPERM", leftBehind},
 	{"open", SetUserID, "EPERM", leftBehind},
 	{"openat", SetUserID, "EPERM", leftBehind},
+	{"openat2", All, "ENOSYS", "its mode lies in memory, where no filter sees the set-user-ID bit; programs fall back on openat"},
 
 	{"ioctl", TerminalInput, "EPERM", "what they put into a terminal's input, a shell outside reads as typed"},
 

@@ -104,6 +104,9 @@ var attempts = []attempt{
 	{"mknodat", "", plain, "done", making("mknodat", func(path uintptr) []uintptr { return []uintptr{cwd, path, regular | suid} })},
 	{"open", "", plain, "done", making("open", func(path uintptr) []uintptr { return []uintptr{path, unix.O_CREAT, suid} })},
 	{"openat", "", plain, "done", making("openat", func(path uintptr) []uintptr { return []uintptr{cwd, path, unix.O_CREAT, suid} })},
+	{"openat2", "", plain, "done", making("openat2", func(path uintptr) []uintptr {
+		return []uintptr{cwd, path, at([]unix.OpenHow{{Flags: unix.O_CREAT, Mode: suid}}), unix.SizeofOpenHow}
+	})},
 	{"openat", "temporary", plain, "done", calling("openat", func() []uintptr { return []uintptr{cwd, text("/tmp"), unix.O_TMPFILE | unix.O_WRONLY, suid} })},
 
 	// Linux 6.2 and later have dev.tty.legacy_tiocsti, and say EIO where it is off.

@@ -8,7 +8,7 @@ policy "system-calls" {
     write = [workspace]
   }
   syscalls {
-    deny  = ["kill", "mkdir", "mkdirat", "openat2", "socket"]
+    deny  = ["faccessat2", "kill", "mkdir", "mkdirat", "socket"]
     allow = ["ptrace"]
   }
   waive "seatbelt" {
