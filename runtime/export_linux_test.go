@@ -115,8 +115,11 @@ func Guarded(t *Terminal, do func()) { t.guarded(do)() }
 // CheckMaster is checkMaster.
 func CheckMaster(fd int) error { return checkMaster(fd) }
 
+// CheckListener is checkListener.
+func CheckListener(fd, init int) error { return checkListener(fd, init) }
+
 // FirstWord is what is made of text and descriptors that a first process sends.
-func FirstWord(terminal bool, text []byte, fds []int) error {
+func FirstWord(listens, terminal bool, text []byte, fds []int) error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -129,7 +132,7 @@ func FirstWord(terminal bool, text []byte, fds []int) error {
 	if err != nil {
 		return err
 	}
-	s := &sandbox{socket: pair[0], terminal: terminal}
+	s := &sandbox{socket: pair[0], terminal: terminal, listens: listens}
 	return s.firstWord()
 }
 

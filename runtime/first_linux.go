@@ -32,6 +32,7 @@ type instructions struct {
 	Command  identity        `json:"command"`
 	ByFile   bool            `json:"by_file"`  // start the opened file itself, not the path
 	Terminal bool            `json:"terminal"` // the command gets one, whose master comes with the ready byte
+	Listen   bool            `json:"listen"`   // open the proxy's socket, which comes with the ready byte
 }
 
 // rlimit is one resource limit (setrlimit(2)), soft and hard.
@@ -61,8 +62,8 @@ func identityOf(stat *unix.Stat_t) identity {
 }
 
 // What the first process says: one byte when all is set up and it waits for the
-// go byte, with a descriptor where a terminal was asked for; or a fault byte and a
-// fault as JSON.
+// go byte, with a descriptor for the proxy's socket and then one for a terminal,
+// each where it was asked for; or a fault byte and a fault as JSON.
 const (
 	readyByte = 'r'
 	goByte    = 'g'
@@ -139,19 +140,24 @@ func (e *execError) Unwrap() error { return e.err }
 // becomeCommand returns only if it fails; released is true once the go byte has
 // come. What is left to do is apart's, unless it is nil.
 func becomeCommand(socket int) (released bool, apart chan<- func(), err error) {
-	terminal := noPTY
+	listener, terminal := -1, noPTY
 	do, err := receive(socketReader(socket))
 	if err == nil {
 		if len(do.Filter) > 0 {
 			apart = unfiltered()
 		}
+		if do.Listen {
+			listener, err = listen()
+		}
+	}
+	if err == nil {
 		err = prepare(do)
 	}
 	if err == nil && do.Terminal {
 		terminal, err = openPTY()
 	}
 	if err == nil {
-		err = terminal.sendReady(socket)
+		err = handOut(socket, listener, terminal.master)
 	}
 	if err == nil {
 		err = waitForGo(socket)

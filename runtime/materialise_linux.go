@@ -166,7 +166,7 @@ func (r *execution) instructions() *instructions {
 	c := r.command
 	do := &instructions{
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
-		Domain: r.domain(), Terminal: r.launch.terminal,
+		Domain: r.domain(), Terminal: r.launch.terminal, Listen: r.launch.listens,
 		Filter: r.launch.added,
 	}
 	do.Limits, do.Last = r.rlimits()

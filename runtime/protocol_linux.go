@@ -139,16 +139,14 @@ func (s *sandbox) ready(w *wake, message []byte) error {
 func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
 
 // firstWord reads what the first process says once it has its instructions: nil
-// when it is ready, a fault, or io.EOF. A terminal's master comes with the ready
-// byte, exactly where one was asked for, and nothing else ever comes.
+// when it is ready, a fault, or io.EOF. The proxy's socket and a terminal's master
+// come with the ready byte, in that order, each exactly where it was asked for, and
+// nothing else ever comes.
 func (s *sandbox) firstWord() error {
 	said, err := receiveWord(s.socket)
-	if err == nil && len(said.text) > 0 && said.text[0] == readyByte && len(said.fds) == s.wanted() {
+	if err == nil && string(said.text) == string(readyByte) && len(said.fds) == s.wanted() {
 		s.first = said.from
-		for _, fd := range said.fds {
-			return s.takeMaster(fd)
-		}
-		return nil
+		return s.take(said.fds)
 	}
 	for _, fd := range said.fds {
 		unix.Close(fd)
@@ -164,10 +162,35 @@ func (s *sandbox) firstWord() error {
 
 // wanted is how many descriptors come with the ready byte.
 func (s *sandbox) wanted() int {
-	if s.terminal {
-		return 1
+	n := 0
+	for _, asked := range [...]bool{s.listens, s.terminal} {
+		if asked {
+			n++
+		}
 	}
-	return 0
+	return n
+}
+
+// take checks and keeps what came with the ready byte, as many as were wanted. What
+// is not what it has to be is closed, and so is what comes after it.
+func (s *sandbox) take(fds []int) error {
+	var err error
+	for i, asked := range [...]bool{s.listens, s.terminal} {
+		if !asked {
+			continue
+		}
+		fd := fds[0]
+		fds = fds[1:]
+		switch {
+		case err != nil:
+			unix.Close(fd)
+		case i == 0:
+			err = s.takeListener(fd)
+		default:
+			err = s.takeMaster(fd)
+		}
+	}
+	return err
 }
 
 // oneRead gives what one read of the socket gives.

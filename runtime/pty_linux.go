@@ -97,23 +97,6 @@ func (p *pty) control() error {
 	return nil
 }
 
-// sendReady sends the ready byte, and the master with it. It is nobody's inside any
-// more: whoever held it could read what the caller types.
-func (p *pty) sendReady(socket int) error {
-	var rights []byte
-	if p.master >= 0 {
-		rights = unix.UnixRights(p.master)
-	}
-	err := unix.Sendmsg(socket, []byte{readyByte}, rights, nil, 0)
-	if p.master >= 0 {
-		unix.Close(p.master)
-	}
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
-}
-
 // word is what the first process says in one go, and what comes with it.
 type word struct {
 	text []byte
@@ -121,10 +104,10 @@ type word struct {
 	from int // the sender, where the socket says so (SO_PASSCRED)
 }
 
-// receiveWord is one read of the socket. There is room for two descriptors, to see
-// that there is one.
+// receiveWord is one read of the socket. There is room for one descriptor more than
+// are ever asked for, to see that it came.
 func receiveWord(socket int) (w word, err error) {
-	text, control := make([]byte, maxSaid), make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(2*4))
+	text, control := make([]byte, maxSaid), make([]byte, unix.CmsgSpace(unix.SizeofUcred)+unix.CmsgSpace(3*4))
 	n, m, flags, _, err := unix.Recvmsg(socket, text, control, unix.MSG_CMSG_CLOEXEC)
 	if err != nil {
 		return w, fmt.Errorf("listen to the first process: %w", err)

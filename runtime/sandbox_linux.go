@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"strconv"
 	"syscall"
@@ -26,6 +27,9 @@ type sandbox struct {
 	// says so; its streams are then read by bwrap alone.
 	terminal bool
 	master   *os.File
+	// The proxy's socket comes with it too, if listens says so.
+	listens  bool
+	listener net.Listener
 	lines    statusLines
 	guard    guard
 	meter    *meter
@@ -42,6 +46,7 @@ type launch struct {
 	stdin   bool
 	// terminal: the command has one instead of its three streams.
 	terminal bool
+	listens  bool          // the first process opens the proxy's socket
 	traced   bool          // the first process is told by its number
 	devices  []string      // nodes of the machine that are made read-only first
 	group    *cgroup.Group // nil: the sandbox stays in this process's own cgroup
@@ -55,7 +60,7 @@ var bwrapArgv = []string{"bwrap", "--args", strconv.Itoa(argsFD), "--",
 // start starts bwrap. The calling thread has to outlive it, and serves nothing
 // else any more.
 func (l *launch) start() (*sandbox, error) {
-	s := &sandbox{pidfd: -1, status: -1, socket: -1, guard: noGuard, terminal: l.terminal}
+	s := &sandbox{pidfd: -1, status: -1, socket: -1, guard: noGuard, terminal: l.terminal, listens: l.listens}
 	var theirs descriptors // closed here once bwrap has them
 	defer theirs.close()
 	files, err := l.files(s, &theirs)
@@ -235,5 +240,8 @@ func (s *sandbox) close() {
 		if f != nil {
 			f.Close()
 		}
+	}
+	if s.listener != nil {
+		s.listener.Close()
 	}
 }

@@ -310,21 +310,24 @@ func TestFirstWord(t *testing.T) {
 	must(t, err)
 	defer null.Close()
 	for _, tt := range []struct {
-		terminal bool
-		text     string
-		fds      int
-		ok       bool
+		listens, terminal bool
+		text              string
+		fds               int
+		ok                bool
 	}{
-		{false, "r", 0, true}, {false, "r", 1, false}, {false, "r", 2, false}, {false, "r", 3, false},
-		{true, "r", 0, false}, {true, "r", 1, false}, {true, "r", 2, false}, {false, "x", 0, false}, {false, "", 0, false},
+		{false, false, "r", 0, true}, {false, false, "r", 1, false}, {false, false, "r", 2, false}, {false, false, "r", 3, false},
+		{false, true, "r", 0, false}, {false, true, "r", 1, false}, {false, true, "r", 2, false},
+		{true, false, "r", 0, false}, {true, false, "r", 1, false}, {true, false, "r", 2, false},
+		{true, true, "r", 0, false}, {true, true, "r", 1, false}, {true, true, "r", 2, false}, {true, true, "r", 9, false},
+		{false, false, "rr", 0, false}, {false, false, "x", 0, false}, {false, false, "", 0, false}, {true, true, "x", 2, false},
 	} {
 		fds := make([]int, tt.fds)
 		for i := range fds {
 			fds[i] = int(null.Fd())
 		}
 		before := openFiles(t)
-		if err := runtime.FirstWord(tt.terminal, []byte(tt.text), fds); (err == nil) != tt.ok {
-			t.Errorf("terminal %v, %q with %d descriptors: %v, want ok %v", tt.terminal, tt.text, tt.fds, err, tt.ok)
+		if err := runtime.FirstWord(tt.listens, tt.terminal, []byte(tt.text), fds); (err == nil) != tt.ok {
+			t.Errorf("listener %v, terminal %v, %q with %d descriptors: %v, want ok %v", tt.listens, tt.terminal, tt.text, tt.fds, err, tt.ok)
 		}
 		if after := openFiles(t); after != before {
 			t.Errorf("%q with %d descriptors: %d files are open, %d were before", tt.text, tt.fds, after, before)
