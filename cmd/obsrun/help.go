@@ -14,8 +14,9 @@ const overview = `obsrun runs commands of verified releases, each in a sandbox o
 Usage:
   obsrun run POLICY/COMMAND --release DIR --pins FILE [--arg NAME=VALUE]…
   obsrun doctor [--release DIR --pins FILE]
+  obsrun proxy-connect HOST PORT
   obsrun version
-  obsrun help [run|exec|doctor]
+  obsrun help [run|exec|doctor|proxy-connect]
 
 Example:
   obsrun run payments/post-batch --release release --pins obspc.pins --arg batch_id=2026-11

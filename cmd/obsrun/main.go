@@ -43,6 +43,7 @@ var verbs = []verb{
 	{"run", runFlags, runGoverned, runHelp, false},
 	{"exec", execFlags, runDevelopment, execHelp, false},
 	{"doctor", doctorFlags, examine, doctorHelp, true},
+	{"proxy-connect", nil, connect, connectHelp, true},
 	{"version", nil, printVersion, "Usage: obsrun version\n", false},
 }
 
