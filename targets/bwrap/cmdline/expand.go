@@ -20,6 +20,9 @@ const nameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 // changing are variables that have another value each time.
 var changing = map[string]bool{"RANDOM": true, "SRANDOM": true, "SECONDS": true, "EPOCHSECONDS": true, "EPOCHREALTIME": true, "LINENO": true, "BASHPID": true, "_": true}
 
+// moving are variables that cd changes.
+var moving = map[string]bool{"PWD": true, "OLDPWD": true}
+
 // dollar takes what begins with "$".
 func (l *lexer) dollar(quoted bool) {
 	start := l.pos
@@ -68,6 +71,8 @@ func (l *lexer) braced(text string, start diag.Pos, quoted bool) {
 	operator := text[len(name):]
 	switch {
 	case l.faults.HasErrors():
+	case isName(name) && operator != "" && operator[0] == '[':
+		l.subscripted(name, operator, start, quoted)
 	case name == "" || strings.ContainsAny(operator, "[@"):
 		l.solid, l.hidden = true, true
 		l.word.WriteString("${words at " + spot(start) + "}")
@@ -87,6 +92,7 @@ func (l *lexer) braced(text string, start diag.Pos, quoted bool) {
 // part adds what is not known. Without quotes it may be any number of words.
 func (l *lexer) part(name string, whole bool, at diag.Range) {
 	l.solid, l.hidden = true, true
+	l.seen.unknown++
 	l.word.WriteString("${" + name + "}")
 	if !whole && !l.assigning() {
 		l.blame(manyUnquoted(at, string(l.src[at.Start.Byte:at.End.Byte])))
@@ -101,8 +107,8 @@ func (l *lexer) variable(name string, start diag.Pos, quoted bool) {
 		return
 	}
 	switch {
-	case !known && changing[name]:
-		l.part(name+" at "+spot(start), quoted, at)
+	case !known && (changing[name] || l.inArray && (l.assigned[name] || moving[name])):
+		l.part(name+" at "+spot(start), quoted || l.lines, at)
 	case !known:
 		l.part(name, quoted || l.lines, at)
 	case quoted || l.lines || l.assigning():

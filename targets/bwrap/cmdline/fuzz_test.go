@@ -16,6 +16,8 @@ var seeds = []string{
 	"--dev\x00/dev\x00--proc\x00/proc\x00--args\x009\x00--\x00x\x00",
 	"bwrap --unshare-all --share-net --cap-add ALL --cap-drop cap_kill --setenv A_TOKEN b --clearenv --overlay-src /a --overlay /b /c /d --mqueue /q --ro-bind-data 5 /f --netns 3 ls",
 	"bwrap \"${a[@]}\" `x` $(y) ${Z:-q} $1 \\\n ls",
+	"A=(--dir '/a' \"$PWD\" # c\n)\nA+=(--bind \"$Z\" /x)\nbwrap \"${A[@]}\" ${A[@]+\"${A[@]}\"} ls",
+	"declare -a A=()\nB=(bwrap \"x$Z${A[@]}\")\n\"${B[@]}\" --dir ${A[@]} \"${A[*]}\"",
 }
 
 // FuzzRead: whatever the bytes, every finding has a place in the text and words; every

@@ -16,9 +16,21 @@ func (c *Command) wordsOf(src []byte) []Word {
 		return nil
 	}
 	tokens, faults := lex(c.File, src, c.values, script{shell: shell})
-	if !faults.HasErrors() {
+	var last script
+	// What variables hold can be commands that change others, so what is certain is
+	// looked at again with the values in their places. It only becomes less.
+	for pass := 0; !faults.HasErrors(); pass++ {
 		of := survey(src, tokens)
 		of.shell = shell
+		if pass > 0 {
+			if of = last.without(of); of.equals(last) {
+				break
+			}
+			if pass > maxSurveys {
+				of.certain, of.sureArrays = nil, nil
+			}
+		}
+		last = of
 		tokens, faults = lex(c.File, src, c.values, of)
 	}
 	c.findings.Add(faults...)
@@ -27,6 +39,9 @@ func (c *Command) wordsOf(src []byte) []Word {
 	}
 	return c.commandOf(tokens)
 }
+
+// maxSurveys is how often a text is looked at again before nothing in it is certain.
+const maxSurveys = 4
 
 // commandOf is the words of the first bwrap command of a text; without one, all words
 // are options.

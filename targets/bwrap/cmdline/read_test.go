@@ -131,7 +131,7 @@ func TestRefused(t *testing.T) {
 		{"bwrap --dir \"/a", "bwrap-unclosed"},
 		{"bwrap --dir /$(id ls", "bwrap-unclosed"},
 		{"bwrap --dir ${A ls", "bwrap-unclosed"},
-		{`bwrap "${args[@]}" ls`, "bwrap-many-words"},
+		{`bwrap "${args[@]}" ls`, "bwrap-shell-array"},
 		{`bwrap "$@"`, "bwrap-many-words"},
 		{"bwrap --tmpfs /a $NET ls", "unknown-word"},
 		{"bwrap " + strings.Repeat("--dir /a ", 4501) + "ls", "too-many-arguments"},

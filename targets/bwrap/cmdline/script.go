@@ -19,6 +19,11 @@ type script struct {
 	ifs bool
 	// certain are the variables that have one value from one line on, whatever happens.
 	certain map[string]bool
+	// sureArrays are the arrays that hold the same words in each line, whatever happens;
+	// madeArrays are all that the text makes.
+	sureArrays, madeArrays map[string]bool
+	// assigned are the variables that the text may change.
+	assigned map[string]bool
 }
 
 // shells are the interpreters whose words are read here.
@@ -67,14 +72,15 @@ func onlyAssignments(words []token) bool {
 
 // assign notes the values that the command at hand gives to variables for good.
 func (l *lexer) assign() {
-	words := l.command()
-	if len(words) > 0 && (words[0].Text == "export" || words[0].Text == "readonly") {
-		words = words[1:]
-	}
+	words := declared(l.command())
 	if !onlyAssignments(words) {
 		return
 	}
 	for _, w := range words {
+		if w.array != nil {
+			l.assignArray(w.array)
+			continue
+		}
 		name, value, _ := strings.Cut(w.Text, "=")
 		if !l.certain[name] {
 			continue
@@ -88,6 +94,14 @@ func (l *lexer) assign() {
 // elsewhere are words after which a variable may change unseen.
 var elsewhere = []string{"eval", "source", ".", "trap", "alias", "builtin", "declare", "typeset"}
 
+// own are variables that bash sets itself, or of which it takes no value.
+var own = map[string]bool{
+	"REPLY": true, "MAPFILE": true, "COPROC": true, "OPTARG": true, "OPTIND": true, "PWD": true, "OLDPWD": true, "DIRSTACK": true, "FUNCNAME": true,
+	"GROUPS": true, "PIPESTATUS": true, "UID": true, "EUID": true, "PPID": true, "BASHOPTS": true, "SHELLOPTS": true, "COMPREPLY": true,
+	"RANDOM": true, "SRANDOM": true, "SECONDS": true, "LINENO": true, "_": true, "BASH_REMATCH": true, "BASH_VERSINFO": true, "BASH_ARGV": true,
+	"BASH_ARGC": true, "BASH_LINENO": true, "BASH_SOURCE": true, "BASHPID": true, "EPOCHSECONDS": true, "EPOCHREALTIME": true, "HISTCMD": true,
+}
+
 // opens and closes are the reserved words around commands that may not run, or not once.
 var (
 	opens  = map[string]string{"if": "fi", "case": "esac", "while": "done", "until": "done", "for": "done", "select": "done", "{": "}"}
@@ -100,8 +114,8 @@ var expands = regexp.MustCompile(`\(\(|\$\{[A-Za-z_0-9]+:?=|\{[A-Za-z_0-9]+\}[<>
 // survey finds the variables that are assigned once in the whole text, by a command of
 // assignments alone that runs in any case.
 func survey(src []byte, tokens []token) script {
-	s := script{certain: map[string]bool{}}
-	seen := map[string]int{}
+	s := script{certain: map[string]bool{}, sureArrays: map[string]bool{}, madeArrays: map[string]bool{}, assigned: map[string]bool{}}
+	seen, arrays := map[string]int{}, map[string]int{}
 	var inside []string
 	broken := expands.Match(src)
 	for i := 0; i < len(tokens); {
@@ -121,23 +135,36 @@ func survey(src []byte, tokens []token) script {
 		}
 		words := tokens[start:i]
 		alone := len(inside) == 0 && !joined(before) && !joined(tokens[i:min(i+1, len(tokens))]) && !background(tokens[i:])
-		broken = broken || slices.ContainsFunc(words, func(t token) bool { return slices.Contains(elsewhere, t.Text) })
 		inside, broken = compound(inside, words, broken)
-		if len(words) > 0 && (words[0].Text == "export" || words[0].Text == "readonly") {
-			words = words[1:]
-		}
+		words = declared(words)
+		broken = broken || slices.ContainsFunc(words, func(t token) bool { return slices.Contains(elsewhere, t.Text) })
 		only := alone && onlyAssignments(words)
 		for _, w := range words {
 			name := changed(w.Text)
-			if seen[name]++; only && name != "" {
+			if name == "" {
+				continue
+			}
+			seen[name]++
+			s.assigned[name] = true
+			s.madeArrays[name] = s.madeArrays[name] || w.array != nil
+			switch {
+			case only && w.array != nil:
+				arrays[name]++
+			case only:
 				s.certain[name] = true
 			}
 		}
 	}
 	s.ifs = seen["IFS"] > 0
+	sure := func(name string, n int) bool { return !broken && len(inside) == 0 && seen[name] == n && !own[name] }
 	for name := range s.certain {
-		if broken || len(inside) > 0 || seen[name] > 1 {
+		if !sure(name, 1) {
 			delete(s.certain, name)
+		}
+	}
+	for name, n := range arrays {
+		if sure(name, n) {
+			s.sureArrays[name] = true
 		}
 	}
 	return s

@@ -14,7 +14,8 @@ type token struct {
 	ends byte // '\n' or one of ";&|()" that ends a command; 0 for a word
 	// split tells that the word is one of those that an expansion gave.
 	split   bool
-	assigns bool // it begins with NAME= without quotes
+	assigns bool   // it begins with NAME= without quotes
+	array   *array // it is NAME=(…)
 }
 
 // lexer takes a text apart as POSIX shells and bash do (XCU 2.2, 2.3, 2.6; bash(1),
@@ -25,23 +26,27 @@ type token struct {
 type lexer struct {
 	*cursor
 	script
-	values map[string]string
-	out    []token
-	faults diag.List
-	word   strings.Builder
-	begun  bool // a word is being read
-	solid  bool // it is a word even if it is empty: it has quotes or characters
-	hidden bool // it has unknown parts
-	split  bool
-	fault  *fault
-	marks  marks
-	first  bool // only assignments stand before it in its command
-	grown  int  // bytes that values put into words
-	start  diag.Pos
-	lines  bool // options in lines of their own, which no shell expands
-	opened bool // a word was read
-	heres  []heredoc
-	parts  map[string]string // names of the parts that operators of variables give
+	values  map[string]string
+	out     []token
+	faults  diag.List
+	word    strings.Builder
+	begun   bool // a word is being read
+	solid   bool // it is a word even if it is empty: it has quotes or characters
+	hidden  bool // it has unknown parts
+	split   bool
+	fault   *fault
+	marks   marks
+	first   bool // only assignments stand before it in its command
+	grown   int  // bytes that values put into words
+	start   diag.Pos
+	lines   bool // options in lines of their own, which no shell expands
+	opened  bool // a word was read
+	heres   []heredoc
+	parts   map[string]string // names of the parts that operators of variables give
+	arrays  map[string][]Word
+	inArray bool        // words are elements of an array
+	seen    quoted      // what the expansions so far gave
+	at      *diag.Range // where the word stands, if it is an element of an array
 }
 
 // marks are the characters of a word without quotes that shells may replace.
@@ -51,7 +56,7 @@ type marks struct {
 }
 
 func lex(file string, src []byte, values map[string]string, of script) ([]token, diag.List) {
-	l := &lexer{cursor: newCursor(file, src), values: maps.Clone(values), script: of, parts: map[string]string{}, first: true}
+	l := &lexer{cursor: newCursor(file, src), values: maps.Clone(values), script: of, parts: map[string]string{}, arrays: map[string][]Word{}, first: true}
 	if l.values == nil {
 		l.values = map[string]string{}
 	}
@@ -71,12 +76,15 @@ func (l *lexer) finish() {
 
 // give puts out what there is of a word.
 func (l *lexer) give(at diag.Range) {
+	if l.at != nil {
+		at = *l.at
+	}
 	if l.solid {
 		l.out = append(l.out, token{Word: Word{l.word.String(), at, l.hidden, l.fault}, split: l.split, assigns: l.marks.assigns})
 		l.first = l.first && l.marks.assigns
 	}
 	l.word.Reset()
-	l.solid, l.hidden, l.fault, l.marks = false, false, nil, marks{}
+	l.solid, l.hidden, l.fault, l.marks, l.at = false, false, nil, marks{}, nil
 }
 
 func (l *lexer) begin() {
@@ -105,7 +113,14 @@ func (l *lexer) step() {
 		}
 		l.finish()
 		l.separate()
-	case ';', '|', '(', ')':
+	case '(':
+		if a := l.opensArray(); a != nil {
+			l.takeArray(a)
+			return
+		}
+		l.finish()
+		l.separate()
+	case ';', '|', ')':
 		l.finish()
 		l.separate()
 	case '<', '>':
@@ -239,7 +254,7 @@ func (l *lexer) single() {
 }
 
 func (l *lexer) double() {
-	start := l.pos
+	start, solid, seen, length := l.pos, l.solid, l.seen, l.word.Len()
 	l.solid = true
 	l.next()
 	for l.peek(0) != '"' {
@@ -264,6 +279,12 @@ func (l *lexer) double() {
 		}
 	}
 	l.next()
+	if l.seen.none > seen.none && l.seen.some == seen.some && (l.word.Len() == length || l.seen.unknown > seen.unknown) {
+		if l.solid = solid; l.seen.unknown > seen.unknown {
+			l.solid = true
+			l.blame(perhapsNoWord(l.since(start)))
+		}
+	}
 }
 
 // redirect passes over a redirection: the descriptor before it and the word behind.

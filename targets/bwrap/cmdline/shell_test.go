@@ -165,7 +165,8 @@ func doubled(n int) string {
 // TestLongTexts: no text takes longer than its length warrants.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"bwrap ", "A=$X ", "a=b$X", "{.,", "$X", "~", "a=", "bwrap -", "X=1;", "(", "if ", "<<a\n", "${X:-$X}", "[", "bwrap --dir $X\n", "'a'\"b\""} {
+	for _, part := range []string{"bwrap ", "A=$X ", "a=b$X", "{.,", "$X", "~", "a=", "bwrap -", "X=1;", "(", "if ", "<<a\n", "${X:-$X}", "[", "bwrap --dir $X\n", "'a'\"b\"",
+		"A=(", "A=(a) ", "A=(a)\n", "A+=(a \"${A[@]}\")\n", "A=()\n", "\"${A[@]}\"", "then A=(a) ", "declare -a A=(a)\n", "x A=(a) "} {
 		start := time.Now()
 		cmdline.Read("t", []byte(strings.Repeat(part, 1<<18/len(part))), cmdline.Options{Values: map[string]string{"X": "a b"}})
 		if took := time.Since(start); took > 20*time.Second {
