@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -122,7 +123,11 @@ func (h host) boot(ctx context.Context, b *boot) error {
 	var faults []error
 	for i, t := range b.cases {
 		if h.verbose {
-			fmt.Printf("%s: %+v\n", b.name, got[i])
+			shown, err := json.MarshalIndent(got[i], "", "  ")
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%s: %s\n", b.name, shown)
 		}
 		if err := t.check(systemOf(b.suite), got[i]); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %s: %w", b.name, t.name(), err))

@@ -102,6 +102,7 @@ var boots = []boot{
 		{as: user, in: delegated, scopes: kept},
 		{as: user, in: undelegated, missing: watched, strict: needsGroup, scopes: halves},
 		{as: root, in: noNamespaces, missing: exhausted, plain: needsNumber, strict: needsNumber, open: needsNumber},
+		{as: user, in: noNamespaces, missing: exhausted, plain: needsNumber, strict: needsNumber, open: needsNumber},
 	}},
 	{"forky", "forky", "", []trial{
 		{as: root, in: delegated, scopes: kept},
