@@ -1,0 +1,1 @@
+MEYCIQDrdg57GmxJO38ulr2rJ8E4UoIFyNjy+rZ6Qa/H+PhRpgIhAKnUR/rdvlnWeE7hap+G8KRuefN+Rp/3aO5PoExs8CDs

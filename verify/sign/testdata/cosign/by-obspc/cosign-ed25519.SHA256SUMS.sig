@@ -1,0 +1,1 @@
++fnUt+CUqbrGg3K7EcL2DIjBpH9vQG7+EytXYait16BFbDmEslfycLnqwzLzYeNTXKCm/+GgJfK/Wod1ugPkDQ==
