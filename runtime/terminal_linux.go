@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,15 +26,23 @@ type Terminal struct {
 	raw      bool
 }
 
-// terminalKind is how terminals are named (term(7)): a name is looked up as a file
-// of the terminfo database, so it has no slash.
-var terminalKind = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$`)
+// isTerminalKind reports whether text is how terminals are named (term(7)): a name
+// is looked up as a file of the terminfo database, so it has no slash.
+func isTerminalKind(text string) bool {
+	for i, c := range []byte(text) {
+		alone := c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
+		if !alone && (i == 0 || !strings.ContainsRune(".+_-", rune(c))) {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64
+}
 
 // OpenTerminal takes the terminal that file is, and kind, the caller's TERM. What
 // is no terminal is a *Refusal. Nothing changes before a command starts.
 func OpenTerminal(file *os.File, kind string) (*Terminal, error) {
 	t := &Terminal{file: file, fd: -1}
-	if terminalKind.MatchString(kind) {
+	if isTerminalKind(kind) {
 		t.kind = kind
 	}
 	if raw, err := file.SyscallConn(); err == nil {

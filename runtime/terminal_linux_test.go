@@ -271,7 +271,8 @@ func TestLiveTerminalGranted(t *testing.T) {
 	if _, err := runtime.OpenTerminal(file, ""); !errors.As(err, &refusal) || refusal.Code != runtime.Input || refusal.Exit != runtime.ExitRefused {
 		t.Errorf("OpenTerminal(/dev/null) = %v, want a refusal of the call", err)
 	}
-	for kind, want := range map[string]string{"xterm-256color": "xterm-256color", "../../etc/x": "", "a b": "", "": ""} {
+	long := strings.Repeat("x", 64)
+	for kind, want := range map[string]string{"xterm-256color": "xterm-256color", "../../etc/x": "", "a b": "", "": "", ".x": "", "x/y": "", "é": "", long: long, long + "x": ""} {
 		terminal, err := runtime.OpenTerminal(c.file, kind)
 		if must(t, err); runtime.KindOf(terminal) != want {
 			t.Errorf("OpenTerminal with TERM=%q passes %q on, want %q", kind, runtime.KindOf(terminal), want)

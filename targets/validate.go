@@ -62,24 +62,41 @@ func (e *ValidationError) Error() string {
 // name within the policy's folder; all that Compile makes must be there. The error
 // is a *ValidationError or says why a file cannot be read.
 func Validate(p *ir.Policy, files map[string][]byte) error {
+	_, err := Prove(p, files)
+	return err
+}
+
+// Prove is Validate, and hands on what the Linux artifacts say, as the proof has
+// read them: nil for a policy without that target.
+func Prove(p *ir.Policy, files map[string][]byte) (*Linux, error) {
 	v := &validator{policy: p, files: files}
 	if err := v.same(irFile, p.JSON(), "the policy's canonical form"); err != nil {
-		return err
+		return nil, err
 	}
+	if err := v.plan(); err != nil {
+		return nil, err
+	}
+	if p.HasTarget(ir.Bwrap) {
+		if err := v.linux(); err != nil {
+			return nil, err
+		}
+	}
+	if p.HasTarget(ir.Seatbelt) {
+		if err := v.macos(); err != nil {
+			return nil, err
+		}
+	}
+	return v.read, nil
+}
+
+// plan: what the runtime itself enforces is what the policy states.
+func (v *validator) plan() error {
 	plan, err := run.Parse(v.files[runFile])
 	if err != nil {
 		return err
 	}
-	if !plan.Equal(run.Compile(p)) {
+	if !plan.Equal(run.Compile(v.policy)) {
 		return v.differs(runFile, "it is not what the policy states for the runtime")
-	}
-	if p.HasTarget(ir.Bwrap) {
-		if err := v.linux(); err != nil {
-			return err
-		}
-	}
-	if p.HasTarget(ir.Seatbelt) {
-		return v.macos()
 	}
 	return nil
 }

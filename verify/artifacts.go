@@ -188,9 +188,15 @@ func (o *opening) prove(policy string, p *ir.Policy) {
 			files[k.file] = c.data
 		}
 	}
-	if err := targets.Validate(p, files); err != nil {
+	linux, err := targets.Prove(p, files)
+	if err != nil {
 		o.fail(o.unproven(policy, err))
+		return
 	}
+	if o.proven == nil {
+		o.proven = map[string]*proven{}
+	}
+	o.proven[policy] = &proven{policy: p, linux: linux}
 }
 
 // unproven tells what the proof of a policy's artifacts failed on, and where the

@@ -42,7 +42,7 @@ func Unmarshal(data []byte, v any) error {
 	if err := dec.Decode(v); err != nil {
 		return fmt.Errorf("%w: %v", ErrNotCanonical, err)
 	}
-	again, err := Marshal(v)
+	again, err := encode(make([]byte, 0, len(data)), reflect.ValueOf(v))
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrNotCanonical, err)
 	}

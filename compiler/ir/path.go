@@ -73,6 +73,14 @@ func NewPath(root Root, rest string) (Path, error) {
 	if root == Host && !strings.HasPrefix(rest, "/") {
 		return Path{}, fmt.Errorf("path %q %w", rest, ErrNotAbsolute)
 	}
+	if rel, ok := strings.CutPrefix(rest, "/"); ok && plain(rel) {
+		return Path{root, rel}, nil
+	}
+	return clean(root, rest)
+}
+
+// clean is NewPath for what is not plain.
+func clean(root Root, rest string) (Path, error) {
 	if !utf8.ValidString(rest) {
 		return Path{}, fmt.Errorf("path %q %w", rest, ErrNotUTF8)
 	}
@@ -96,6 +104,34 @@ func NewPath(root Root, rest string) (Path, error) {
 		return Path{}, fmt.Errorf("path of %d bytes %w (a path holds %d)", len(rel), ErrPathTooLong, maxPath)
 	}
 	return Path{root, rel}, nil
+}
+
+// plain reports whether rel needs no cleaning and breaks no rule: most paths do not,
+// and a run reads thousands. Components of printable ASCII, none of which begins with
+// a dot; what else is fine is not plain.
+func plain(rel string) bool {
+	if rel == "" || len(rel) >= maxPath {
+		return false
+	}
+	length := 0
+	for i := range len(rel) {
+		switch c := rel[i]; {
+		case c == '/' || c == '.':
+			if length == 0 {
+				return false
+			}
+			if c == '/' {
+				length = 0
+				continue
+			}
+		case c < ' ' || c > '~':
+			return false
+		}
+		if length++; length > maxComponent {
+			return false
+		}
+	}
+	return length > 0
 }
 
 // ParsePath reads the text form of a path ("/usr", "${workspace}/a") and cleans

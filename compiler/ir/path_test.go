@@ -126,3 +126,34 @@ func FuzzParsePath(f *testing.F) {
 		}
 	})
 }
+
+// TestPlainPaths: what is taken as it stands is what cleaning would make of it.
+func TestPlainPaths(t *testing.T) {
+	var texts []string
+	last := []string{""}
+	for range 5 {
+		var longer []string
+		for _, text := range last {
+			for _, next := range []string{"/", ".", "a", "b c", "\n", "\x7f", "é", "\xff"} {
+				longer = append(longer, text+next)
+			}
+		}
+		texts, last = append(texts, longer...), longer
+	}
+	name, long := strings.Repeat("x", maxComponent), strings.Repeat("/xy", maxPath/3)
+	texts = append(texts, name, name+"x", "a/"+name, "a/"+name+"x", long[1:], long[1:]+"/a", long[1:]+"z", long[1:]+"zz")
+	taken := 0
+	for _, text := range texts {
+		if !plain(text) {
+			continue
+		}
+		taken++
+		want, err := clean(Workspace, "/"+text)
+		if got, _ := NewPath(Workspace, "/"+text); err != nil || got != want {
+			t.Fatalf("NewPath(%q) = %v, cleaned it is %v, %v", text, got, want, err)
+		}
+	}
+	if taken < 50 {
+		t.Errorf("%d paths are plain, want more to compare", taken)
+	}
+}

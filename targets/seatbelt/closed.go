@@ -58,7 +58,7 @@ var own = []struct {
 // some release and is not kept, and what is named. A name in except is left out.
 func denied(except string) []string {
 	var out []string
-	for _, o := range operations {
+	for _, o := range operations() {
 		if o.Name != except && (o.leftOpen() && !isKept(o.Name) || isNamed(o.Name)) {
 			out = append(out, o.Name)
 		}

@@ -60,7 +60,7 @@ func load(profile []byte, r release, params map[string]string) (m *machine, err 
 	}
 	m = &machine{release: r, front: map[string][]filtered{}, tails: map[string]tail{}}
 	s := global(params)
-	for _, o := range operations {
+	for _, o := range operations() {
 		if !o.in(r) {
 			continue
 		}

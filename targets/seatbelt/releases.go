@@ -1,6 +1,10 @@
 package seatbelt
 
-import table "github.com/obspc/obspc/targets/seatbelt/operations"
+import (
+	"sync"
+
+	table "github.com/obspc/obspc/targets/seatbelt/operations"
+)
 
 // release is a column of the operation table.
 type release int
@@ -60,21 +64,22 @@ func (o operation) leftOpen() bool {
 	return o.Open
 }
 
-var operationIndex = func() map[string]operation {
-	index := make(map[string]operation, len(operations))
-	for _, o := range operations {
+// operationIndex is made when it is first asked: a run on Linux never does.
+var operationIndex = sync.OnceValue(func() map[string]operation {
+	index := make(map[string]operation, len(operations()))
+	for _, o := range operations() {
 		index[o.Name] = o
 	}
 	return index
-}()
+})
 
 func operationNamed(name string) (operation, bool) {
-	o, ok := operationIndex[name]
+	o, ok := operationIndex()[name]
 	return o, ok
 }
 
 // operations is every operation of the supported releases.
-var operations = func() []operation {
+var operations = sync.OnceValue(func() []operation {
 	var out []operation
 	for _, row := range table.All() {
 		o := operation{Name: row.Name, Open: row.Open}
@@ -86,4 +91,4 @@ var operations = func() []operation {
 		}
 	}
 	return out
-}()
+})
