@@ -15,7 +15,7 @@ import (
 
 // programs builds both programs once for the scripts, as make build does, where
 // any user can start them.
-func programs(t *testing.T) string {
+func programs(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "obspc-test-")
 	if err != nil {
