@@ -108,14 +108,14 @@ var (
 	closes = []string{"fi", "esac", "done", "}"}
 )
 
-// expands finds expansions and redirections that assign.
-var expands = regexp.MustCompile(`\(\(|\$\{[A-Za-z_0-9]+:?=|\{[A-Za-z_0-9]+\}[<>]`)
+// expands finds expansions, arithmetic and redirections that assign.
+var expands = regexp.MustCompile(`\(\(|\$\[|\$\{[A-Za-z_0-9]+(\[[^]]*\])?:?=|\$\{[A-Za-z_0-9]+\[[^]]*=|\$\{[^}]*:[^-+?=}][^}]*=|\{[A-Za-z_0-9]+\}[<>]`)
 
 // survey finds the variables that are assigned once in the whole text, by a command of
 // assignments alone that runs in any case.
 func survey(src []byte, tokens []token) script {
 	s := script{certain: map[string]bool{}, sureArrays: map[string]bool{}, madeArrays: map[string]bool{}, assigned: map[string]bool{}}
-	seen, arrays := map[string]int{}, map[string]int{}
+	seen, arrays, fixed := map[string]int{}, map[string]int{}, map[string]bool{}
 	var inside []string
 	broken := expands.Match(src)
 	for i := 0; i < len(tokens); {
@@ -136,15 +136,21 @@ func survey(src []byte, tokens []token) script {
 		words := tokens[start:i]
 		alone := len(inside) == 0 && !joined(before) && !joined(tokens[i:min(i+1, len(tokens))]) && !background(tokens[i:])
 		inside, broken = compound(inside, words, broken)
+		forGood := len(words) > 0 && words[0].Text == "readonly"
 		words = declared(words)
-		broken = broken || slices.ContainsFunc(words, func(t token) bool { return slices.Contains(elsewhere, t.Text) })
+		broken = broken || slices.ContainsFunc(words, func(t token) bool { return slices.Contains(elsewhere, t.Text) }) || namesUnseen(words)
 		only := alone && onlyAssignments(words)
+		for _, name := range joinedNames(words) {
+			seen[name]++
+			s.assigned[name] = true
+		}
 		for _, w := range words {
 			name := changed(w.Text)
 			if name == "" {
 				continue
 			}
 			seen[name]++
+			fixed[name] = fixed[name] || forGood
 			s.assigned[name] = true
 			s.madeArrays[name] = s.madeArrays[name] || w.array != nil
 			switch {
@@ -156,7 +162,10 @@ func survey(src []byte, tokens []token) script {
 		}
 	}
 	s.ifs = seen["IFS"] > 0
-	sure := func(name string, n int) bool { return !broken && len(inside) == 0 && seen[name] == n && !own[name] }
+	sure := func(name string, n int) bool {
+		// What is assigned after readonly fails, and the script goes on.
+		return !broken && len(inside) == 0 && seen[name] == n && !own[name] && (n == 1 || !fixed[name])
+	}
 	for name := range s.certain {
 		if !sure(name, 1) {
 			delete(s.certain, name)
@@ -168,6 +177,49 @@ func survey(src []byte, tokens []token) script {
 		}
 	}
 	return s
+}
+
+// naming are commands whose arguments name the variables that they change.
+var naming = []string{"unset", "read", "mapfile", "readarray", "let", "export", "readonly", "local", "getopts", "printf", "wait"}
+
+// namesUnseen tells that a command may change a variable whose name is not known, or
+// under another name.
+func namesUnseen(words []token) bool {
+	at := slices.IndexFunc(words, func(t token) bool { return slices.Contains(naming, t.Text) })
+	if at < 0 {
+		return false
+	}
+	values := words[at].Text == "printf" || words[at].Text == "wait"
+	for i, w := range words[at+1:] {
+		before := words[at+i].Text
+		switch {
+		case words[at].Text == "local" && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "n"):
+			return true
+		case w.Unknown && !w.assigns && (!values || before == "-v" || before == "-p" || strings.HasPrefix(w.Text, "-")):
+			return true
+		}
+	}
+	return false
+}
+
+// joinedNames are the variables that a command may name in the word of an option, as
+// printf -vNAME and read -raNAME do.
+func joinedNames(words []token) (names []string) {
+	at := slices.IndexFunc(words, func(t token) bool { return slices.Contains(naming, t.Text) })
+	if at < 0 {
+		return nil
+	}
+	for _, w := range words[at+1:] {
+		if !strings.HasPrefix(w.Text, "-") || len(w.Text) > 64 {
+			continue
+		}
+		for i := 2; i < len(w.Text); i++ {
+			if name := changed(w.Text[i:]); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // joined tells that commands before or behind these ends decide whether one runs, or
