@@ -17,6 +17,9 @@ func assemble(c *compilation) {
 		d.ranges = make(map[ir.Origin]diag.Range, len(d.merged))
 		for _, s := range d.merged {
 			d.ranges[s.origin] = s.at
+			for suffix, at := range s.inner {
+				d.ranges[s.origin+ir.Origin(suffix)] = at
+			}
 			put(d.policy, s)
 		}
 		order(d.policy)
@@ -34,7 +37,14 @@ func put(p *ir.Policy, s *statement) {
 		p.Execute = append(p.Execute, v)
 	case ir.Endpoint:
 		v.Origin = s.origin
+		v.Requests = slices.Clone(v.Requests)
+		for i := range v.Requests {
+			v.Requests[i].Origin = s.origin + v.Requests[i].Origin
+		}
 		p.Endpoints = append(p.Endpoints, v)
+	case ir.HostRule:
+		v.Origin = s.origin
+		p.DeniedHosts = append(p.DeniedHosts, v)
 	case ir.Variable:
 		v.Origin = s.origin
 		p.Environment = append(p.Environment, v)
@@ -78,6 +88,10 @@ func putSetting(p *ir.Policy, s *statement) {
 	switch s.key.kind {
 	case workspaceKind:
 		p.Workspace = ir.WorkspaceKind(s.value.(string))
+	case loopbackKind:
+		if s.value == "host" {
+			p.Loopback = ir.LoopbackRule{Host: true, Origin: s.origin}
+		}
 	case unixKind:
 		p.Unix = ir.UnixRule{Visible: s.value == "visible", Origin: s.origin}
 	case devicesKind, shmKind: // stated as file rules
@@ -91,6 +105,7 @@ func order(p *ir.Policy) {
 	slices.SortFunc(p.Files, func(x, y ir.FileRule) int { return x.Path.Compare(y.Path) })
 	slices.SortFunc(p.Execute, func(x, y ir.ExecuteRule) int { return x.Path.Compare(y.Path) })
 	slices.SortFunc(p.Endpoints, func(x, y ir.Endpoint) int { return cmp.Compare(x.Name, y.Name) })
+	slices.SortFunc(p.DeniedHosts, func(x, y ir.HostRule) int { return cmp.Compare(x.Host.String(), y.Host.String()) })
 	slices.SortFunc(p.Environment, func(x, y ir.Variable) int { return cmp.Compare(x.Name, y.Name) })
 	slices.SortFunc(p.Limits, func(x, y ir.Limit) int { return cmp.Compare(x.Name, y.Name) })
 	slices.SortFunc(p.Syscalls, func(x, y ir.SyscallRule) int { return cmp.Compare(x.Name, y.Name) })

@@ -49,7 +49,10 @@ func rules(b *lang.Body) int {
 	n := len(fs.Read) + len(fs.Write) + len(fs.Deny) + len(fs.Execute)
 	n += len(s.Services) + len(s.Sysctls) + len(s.IPC) + len(s.IOKit)
 	n += len(b.Syscalls.Deny) + len(b.Syscalls.Allow)
-	n += len(b.Network.Endpoints) + len(b.Environment) + len(b.Limits) + len(b.Commands)
+	for _, e := range b.Network.Endpoints {
+		n += 1 + len(e.Requests) + len(e.Addresses)
+	}
+	n += len(b.Network.Deny) + len(b.Environment) + len(b.Limits) + len(b.Commands)
 	for _, w := range b.Waives {
 		n += len(w.Features)
 	}

@@ -61,7 +61,7 @@ func builtins(c *compilation) {
 			d.state(have, ir.FileRule{Path: ir.RootPath(ir.Config), Level: ir.Read, Optional: true}, "builtin/config", header)
 		}
 		if have[key{kind: unixKind}] == nil {
-			d.merged = append(d.merged, &statement{key{kind: unixKind}, "none", "builtin/unix", header, d.body})
+			d.merged = append(d.merged, &statement{key: key{kind: unixKind}, value: "none", origin: "builtin/unix", at: header, body: d.body})
 		}
 		c.tmpApart(d)
 	}
@@ -73,7 +73,7 @@ func builtins(c *compilation) {
 func (d *draft) state(have map[key]*statement, r ir.FileRule, origin ir.Origin, at diag.Range) {
 	s := have[key{kind: fileKind, path: r.Path}]
 	if s == nil {
-		s = &statement{key{kind: fileKind, path: r.Path}, r, origin, at, d.body}
+		s = &statement{key: key{kind: fileKind, path: r.Path}, value: r, origin: origin, at: at, body: d.body}
 		d.merged = append(d.merged, s)
 		return
 	}

@@ -83,9 +83,9 @@ func compileOne(t testing.TB, text string) *ir.Policy {
 func filesystem(lists string) string { return cases.Policy("filesystem {\n" + lists + "\n}") }
 
 func TestPassOrder(t *testing.T) {
-	want := `templates bound, rules bounded, settings known, files placed, levels single, endpoints placed, environment typed, ` +
+	want := `templates bound, rules bounded, settings known, files placed, levels single, endpoints placed, hosts denied, environment typed, ` +
 		`limits counted, system calls known, system named, commands typed, waivers known, templates merged, allowed calls refused, builtins stated, ` +
-		`limits applied, policies assembled, slots placeable, ` +
+		`limits applied, endpoints agree, policies assembled, slots placeable, ` +
 		`protections certain, names apart by more than case, programs startable`
 	var names []string
 	for _, p := range passes {

@@ -52,8 +52,14 @@ func (c *compilation) endpoint(b *body, e *lang.Endpoint) {
 	}
 	slices.SortFunc(out.Executables, ir.Path.Compare)
 	out.Executables = slices.Compact(out.Executables)
-	if whole {
+	out.Protocol = ir.Protocol(e.Protocol.Value)
+	var ok bool
+	out.Addresses, ok = c.addresses(b, e)
+	whole = whole && ok
+	inner, ok := c.requests(b, e, &out)
+	if whole && ok {
 		b.add(key{kind: endpointKind, name: out.Name}, out, "network.endpoint."+out.Name, e.Range)
+		b.statements[len(b.statements)-1].inner = inner
 	}
 }
 

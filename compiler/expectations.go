@@ -117,7 +117,8 @@ func request(e lang.Expectation) (ir.Request, *diag.Diagnostic) {
 			fault := unknownSyscall(lang.String{Value: text(o), Range: o.Range})
 			return ir.Request{}, &fault
 		}
-		if e.Word.Value == string(ir.ConnectRequest) || e.Word.Value == string(ir.SyscallRequest) {
+		switch ir.RequestKind(e.Word.Value) {
+		case ir.ConnectRequest, ir.SyscallRequest, ir.URLRequest:
 			words = append(words, text(o))
 			continue
 		}
@@ -138,6 +139,9 @@ func request(e lang.Expectation) (ir.Request, *diag.Diagnostic) {
 	switch {
 	case err == nil:
 		return r, nil
+	case e.Word.Value == string(ir.URLRequest):
+		d := requestMalformed(e.Objects[0], err)
+		return ir.Request{}, &d
 	case e.Word.Value != string(ir.ConnectRequest):
 		diag.Bug("the request %q at %s: %v", words, e.Range, err)
 	}
@@ -159,6 +163,15 @@ func connectMalformed(t lang.Text, err error) diag.Diagnostic {
 		At:      t.Range,
 		Message: err.Error(),
 		Help:    `name one host or address and one port, as in "api.example.com:443" or "[2001:db8::7]:443"`,
+	}
+}
+
+func requestMalformed(t lang.Text, err error) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "request-malformed",
+		At:      t.Range,
+		Message: err.Error(),
+		Help:    `write a method and a URL, as in "GET https://api.example.com/repos"`,
 	}
 }
 

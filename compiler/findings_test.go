@@ -15,6 +15,9 @@ import (
 // findings has a row for everything this package says: where the text stands, the
 // text, the code, what is underlined, a piece of the message, a piece of the help,
 // and what is underlined as related. A row's finding is the only one.
+// aHost begins an endpoint of one host.
+const aHost = "host = \"a.test\"\nports = [443]\n"
+
 var findings = []struct {
 	where, text, code, at, message, help string
 	related                              []string
@@ -102,6 +105,35 @@ var findings = []struct {
 	{"filesystem", "read = [\"/a/x\"]\nexecute = [\"/a/X\"]\n", "path-case-twins execute-unreadable", `"/a/X"`, "differ by case alone", `"seatbelt"`, []string{`"/a/x"`}},
 	{"filesystem", "read = [\"/Ärger\"]\ndeny = [\"/ärger\"]", "path-case-twins", `"/ärger"`, "", "", []string{`"/Ärger"`}},
 	{"filesystem", "read = [\"/\\u017f\"]\ndeny = [\"/S\"]", "path-case-twins", `"/S"`, "", "", []string{`"/\u017f"`}},
+
+	// Addresses, requests, denied hosts.
+	{"endpoint", "address = \"10.0.0.1\"\nports = [443]\naddresses = [\"10.0.0.0/8\"]", "addresses-misplaced", `"10.0.0.0/8"`, "that address and no other", "name a host", nil},
+	{"endpoint", aHost + "addresses = [\"ten\"]", "range-malformed", `"ten"`, "no range of addresses", "10.2.0.0/16", nil},
+	{"endpoint", aHost + "addresses = [\"0x7f000001\"]", "range-malformed", `"0x7f000001"`, "", `"127.0.0.1"`, nil},
+	{"endpoint", aHost + "addresses = [\"fe80::1%%eth0\"]", "range-malformed", `"fe80::1%%eth0"`, "", "", nil},
+	{"endpoint", aHost + "addresses = [\"10.0.0.1/8\"]", "range-bits", `"10.0.0.1/8"`, "an address in a range", `"10.0.0.0/8"`, nil},
+	{"endpoint", aHost + "addresses = [\"224.0.0.1\"]", "range-never", `"224.0.0.1"`, "nothing opens", "remove it", nil},
+	{"endpoint", aHost + "addresses = [\"0.0.0.0/32\"]", "range-never", `"0.0.0.0/32"`, "", "", nil},
+	{"endpoint", aHost + "addresses = [\"8.8.8.0/24\"]", "range-ordinary", `"8.8.8.0/24"`, "ordinary addresses alone", "keeps names out of none", nil},
+	{"endpoint", aHost + "allow {\npath = \"/a\"\n}", "requests-need-rest", `allow`, "does not look at requests", `protocol = "rest"`, nil},
+	{"endpoint", aHost + "protocol = \"tls\"\ndeny {\npath = \"/a\"\n}", "requests-need-rest", `deny`, "", "", []string{`"tls"`}},
+	{"endpoint", aHost + "protocol = \"rest\"\ndeny {\npath = \"/a\"\n}", "rest-allows-nothing", `endpoint "e"`, "allows none", "an allow block", nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\npath = \"/a\"\n}\nallow {\npath = \"/a\"\n}", "duplicate-request", `allow`, "named twice", "remove one", []string{`allow`}},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\npath = \"/a\"\n}\ndeny {\npath = \"/a\"\n}", "request-both", `deny`, "allowed and denied", "decide", []string{`allow`}},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\nmethods = []\n}", "methods-empty", `allow`, "no request", "every method", nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\nmethods = [\"get\"]\n}", "method-malformed", `"get"`, "no method", `"GET"`, nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\nmethods = [\"*\"]\n}", "method-malformed", `"*"`, "", "for every method", nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\nmethods = [\"CONNECT\"]\n}", "method-malformed", `"CONNECT"`, "", "the endpoint itself", nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\nmethods = [\"TRACE\"]\n}", "method-malformed", `"TRACE"`, "", "repeat what it was sent", nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\npath = \"/a/../b\"\n}", "request-path-malformed", `"/a/../b"`, `write "/b"`, "any number of segments", nil},
+	{"endpoint", aHost + "protocol = \"rest\"\nallow {\npath = \"/a**\"\n}", "request-path-malformed", `"/a**"`, "segment by itself", "", nil},
+	{"policy", "network {\ndeny = [\"a.test\", \"A.test.\"]\n}", "duplicate-host", `"A.test."`, "twice", "remove one", []string{`"a.test"`}},
+	{"policy", "network {\ndeny = [\"*\"]\n}", "host-wildcard-too-wide", `"*"`, "every host", "", nil},
+	{"policy", "network {\ndeny = [\"10.0.0.1\"]\n}", "host-is-address", `"10.0.0.1"`, "", "", nil},
+	{"policy", "network {\nendpoint \"a\" {\nhost = \"*.a.test\"\nports = [443]\n}\nendpoint \"b\" {\nhost = \"x.a.test\"\nports = [80, 443]\nprotocol = \"tcp\"\n}\n}",
+		"endpoints-differ", `endpoint "b"`, "differ in protocol", "same protocol", []string{`endpoint "a"`}},
+	{"file", "template \"t\" {\nnetwork {\nendpoint \"a\" {\nhost = \"a.test\"\nports = [443]\naddresses = [\"10.0.0.0/8\"]\n}\n}\n}\npolicy \"p\" {\nversion = 1\nextends = [template.t]\nnetwork {\nendpoint \"b\" {\nhost = \"a.test\"\nports = [443]\n}\n}\n}",
+		"endpoints-differ", `endpoint "b"`, "differ in addresses", "", []string{`endpoint "a"`}},
 
 	// System calls.
 	{"policy", "syscalls {\ndeny = [\"mkdr\"]\n}", "unknown-syscall", `"mkdr"`, `no system call "mkdr"`, "did you mean mkdir?", nil},
@@ -289,6 +321,7 @@ var elsewhere = map[string]string{
 	"path-not-utf8":     "TestPathNotUTF8: lang refuses such text before",
 
 	"connect-malformed":    "TestFindingsInTests",
+	"request-malformed":    "TestFindingsInTests",
 	"test-without-policy":  "TestFindingsInTests",
 	"unknown-policy":       "TestFindingsInTests",
 	"binding-inadmissible": "TestFindingsInTests",

@@ -15,6 +15,15 @@ import (
 
 // host is the pattern that an endpoint's host attribute means.
 func host(s lang.String) (ir.HostPattern, *diag.Diagnostic) {
+	p, fault := hostPattern(s)
+	if fault == nil && p.Wildcard != ir.Exact && isSuffix(p.Name) {
+		return ir.HostPattern{}, hostWildcardTooWide(s, "every host below "+p.Name)
+	}
+	return p, fault
+}
+
+// hostPattern is the pattern that s means, however wide.
+func hostPattern(s lang.String) (ir.HostPattern, *diag.Diagnostic) {
 	if addr, ok := addressSpelling(s.Value); ok {
 		return ir.HostPattern{}, hostIsAddress(s, addr)
 	}
@@ -39,9 +48,6 @@ func host(s lang.String) (ir.HostPattern, *diag.Diagnostic) {
 	canonical, err := ir.CanonicalHost(name)
 	if err != nil {
 		return ir.HostPattern{}, hostMalformed(s)
-	}
-	if wildcard != ir.Exact && isSuffix(canonical) {
-		return ir.HostPattern{}, hostWildcardTooWide(s, "every host below "+canonical)
 	}
 	return ir.HostPattern{Wildcard: wildcard, Name: canonical}, nil
 }

@@ -132,6 +132,8 @@ func words(s *statement) (about, says string) {
 		return "executing " + v.Path.String(), "everything below it too"
 	case ir.Endpoint:
 		return "endpoint " + s.key.name, v.String()
+	case ir.HostRule:
+		return "the host " + s.key.name, "deny"
 	case ir.Variable:
 		return "the variable " + s.key.name, fmt.Sprintf("%q", v.Value.String())
 	case ir.Limit:
@@ -151,6 +153,8 @@ func words(s *statement) (about, says string) {
 		return "workspace", fmt.Sprintf("%q", s.value)
 	case unixKind:
 		return "unix", fmt.Sprintf("%q", s.value)
+	case loopbackKind:
+		return "loopback", fmt.Sprintf("%q", s.value)
 	case devicesKind:
 		return "devices", fmt.Sprintf("%q", s.value)
 	case limitScopeKind:

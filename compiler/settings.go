@@ -20,6 +20,7 @@ func settings(c *compilation) {
 		}
 		c.setting(b, workspaceKind, "workspace", b.source.Workspace)
 		c.setting(b, unixKind, "network.unix", b.source.Network.Unix)
+		c.setting(b, loopbackKind, "network.loopback", b.source.Network.Loopback)
 	}
 }
 

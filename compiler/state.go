@@ -56,7 +56,9 @@ const (
 	executeKind
 	workspaceKind
 	unixKind
+	loopbackKind
 	endpointKind
+	hostKind // that is denied
 	variableKind
 	limitKind
 	limitScopeKind
@@ -83,15 +85,16 @@ type key struct {
 // Origin left out so that two statements that agree are equal.
 type statement struct {
 	key    key
-	value  any // ir.FileRule, ir.ExecuteRule, ir.Endpoint, ir.Variable, ir.Limit, ir.SyscallRule, ir.Command, ir.Waiver, or a setting's text or size
+	value  any // ir.FileRule, ir.ExecuteRule, ir.Endpoint, ir.HostRule, ir.Variable, ir.Limit, ir.SyscallRule, ir.Command, ir.Waiver, or a setting's text or size
 	origin ir.Origin
 	at     diag.Range
 	body   *body
+	inner  map[string]diag.Range // of statements within it, by what follows its origin
 }
 
 // add appends a statement to b; place is its origin within the body.
 func (b *body) add(k key, value any, place string, at diag.Range) {
-	b.statements = append(b.statements, &statement{k, value, ir.Origin(b.name + "/" + place), at, b})
+	b.statements = append(b.statements, &statement{key: k, value: value, origin: ir.Origin(b.name + "/" + place), at: at, body: b})
 }
 
 // find adds a finding about b.

@@ -27,8 +27,11 @@ type block struct {
 }
 
 // open sorts what stands in b.
-func (p *parser) open(b *hclsyntax.Block) *block {
-	out := &block{p: p, kind: b.Type, header: at(b.DefRange())}
+func (p *parser) open(b *hclsyntax.Block) *block { return p.openAs(b, b.Type) }
+
+// openAs is open where what may stand in a block depends on what it stands in.
+func (p *parser) openAs(b *hclsyntax.Block, kind string) *block {
+	out := &block{p: p, kind: kind, header: at(b.DefRange())}
 	p.labels(b, out)
 	out.fill(b.Body)
 	return out
@@ -36,7 +39,7 @@ func (p *parser) open(b *hclsyntax.Block) *block {
 
 func (p *parser) labels(b *hclsyntax.Block, out *block) {
 	want := 0
-	if inventories[b.Type].named {
+	if inventories[out.kind].named {
 		want = 1
 	}
 	if len(b.Labels) > want {

@@ -13,8 +13,8 @@ type inventory struct {
 
 // requestWords are what tests ask about: one path each (docs/design.md,
 // section 5); connect asks about HOST:PORT, rename and link about two paths,
-// syscall about a call by its name.
-var requestWords = []string{"read", "list", "stat", "write", "create", "remove", "rename", "link", "execute", "connect", "connect-unix", "syscall"}
+// syscall about a call by its name, request about a method and a URL.
+var requestWords = []string{"read", "list", "stat", "write", "create", "remove", "rename", "link", "execute", "connect", "connect-unix", "syscall", "request"}
 
 // inventories is the whole language, by the type of block; "file" is a policy
 // file, "test file" one of tests.
@@ -30,13 +30,15 @@ var inventories = map[string]inventory{
 		blocks:     []string{"filesystem", "network", "environment", "limits", "syscalls", "system", "command", "waive"}},
 	"filesystem": {attributes: []string{"read", "write", "deny", "execute"}},
 	"network": {
-		attributes: []string{"unix"},
-		blocks:     []string{"endpoint"},
-		later:      []string{"loopback", "deny"}},
+		attributes: []string{"unix", "loopback", "deny"},
+		blocks:     []string{"endpoint"}},
 	"endpoint": {named: true,
-		attributes: []string{"host", "address", "ports", "executables"},
-		later:      []string{"addresses", "protocol", "allow", "deny", "for_each"}},
-	"environment": {free: true},
+		attributes: []string{"host", "address", "ports", "executables", "addresses", "protocol"},
+		blocks:     []string{"allow", "deny"},
+		later:      []string{"for_each"}},
+	"endpoint allow": {attributes: []string{"methods", "path"}},
+	"endpoint deny":  {attributes: []string{"methods", "path"}},
+	"environment":    {free: true},
 	"limits": {
 		attributes: []string{"timeout", "memory", "processes", "open_files", "file_size", "cpu_time", "tmp_size", "workspace_size",
 			"stdout", "stderr", "scope"}},
@@ -61,6 +63,6 @@ var inventories = map[string]inventory{
 	"test file": {blocks: []string{"test"}},
 	"test":      {named: true, attributes: []string{"policy"}, blocks: []string{"bind", "allow", "deny"}},
 	"bind":      {attributes: slotNames},
-	"allow":     {attributes: append([]string{"by"}, requestWords...), later: []string{"request"}},
-	"deny":      {attributes: append([]string{"by"}, requestWords...), later: []string{"request"}},
+	"allow":     {attributes: append([]string{"by"}, requestWords...)},
+	"deny":      {attributes: append([]string{"by"}, requestWords...)},
 }

@@ -122,7 +122,9 @@ type Filesystem struct {
 
 // Network holds a network block.
 type Network struct {
-	Unix      String // "none" or "visible"; zero when absent
+	Unix      String   // "none" or "visible"; zero when absent
+	Loopback  String   // "sandbox" or "host"; zero when absent
+	Deny      []String // hosts
 	Endpoints []*Endpoint
 	Range     diag.Range
 }
@@ -138,6 +140,19 @@ type Endpoint struct {
 	Executables []Path
 	// ExecutablesRange is the attribute's range; zero when it is absent.
 	ExecutablesRange diag.Range
+	// Addresses are ranges that names may resolve to; nil when absent.
+	Addresses []String
+	Protocol  String // zero when absent
+	Requests  []RequestRule
+}
+
+// RequestRule is one allow or deny block of an endpoint. Methods is nil when absent,
+// Path zero.
+type RequestRule struct {
+	Allow   bool
+	Methods []String
+	Path    String
+	Range   diag.Range // the block's header
 }
 
 // Variable is one attribute of an environment block.

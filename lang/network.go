@@ -14,7 +14,12 @@ func (b *block) decodeNetwork(out *Body) {
 	if n == nil {
 		return
 	}
-	out.Network = Network{Unix: n.choice("unix", "none", "visible"), Range: n.header}
+	out.Network = Network{
+		Unix:     n.choice("unix", "none", "visible"),
+		Loopback: n.choice("loopback", "sandbox", "host"),
+		Deny:     n.strs("deny"),
+		Range:    n.header,
+	}
 	taken := b.p.names()
 	for _, hb := range n.all("endpoint") {
 		e := b.p.open(hb)
@@ -35,6 +40,11 @@ func (b *block) endpoint() *Endpoint {
 		Address:     b.str("address"),
 		Ports:       b.ports(),
 		Executables: b.paths("executables"),
+		Addresses:   b.strs("addresses"),
+		Protocol:    b.choice("protocol", "tls", "http", "tcp", "rest"),
+	}
+	for _, hb := range b.blocks {
+		e.Requests = append(e.Requests, b.p.openAs(hb, "endpoint "+hb.Type).requestRule(hb.Type == "allow"))
 	}
 	if a := b.attrs["ports"]; a != nil {
 		e.PortsRange = at(a.NameRange)
@@ -50,6 +60,14 @@ func (b *block) endpoint() *Endpoint {
 		b.p.add(hostAndAddress(at(address.NameRange), at(host.NameRange)))
 	}
 	return e
+}
+
+func (b *block) requestRule(allow bool) RequestRule {
+	r := RequestRule{Allow: allow, Methods: b.strs("methods"), Path: b.str("path"), Range: b.header}
+	if b.attrs["methods"] == nil && b.attrs["path"] == nil {
+		b.p.add(requestEmpty(r))
+	}
+	return r
 }
 
 func (b *block) ports() []Integer {
@@ -111,6 +129,20 @@ func hostAndAddress(r, host diag.Range) diag.Diagnostic {
 		Help:    "keep one of them, or write two endpoints",
 		Related: []diag.Related{{At: host, Message: "the host stands here"}},
 	}
+}
+
+// requestEmpty reports a block that reads as "nothing" and would be everything.
+func requestEmpty(r RequestRule) diag.Diagnostic {
+	d := diag.Diagnostic{
+		Code:    "request-empty",
+		At:      r.Range,
+		Message: "a deny block names neither methods nor a path",
+		Help:    `write path = "/**" for every request`,
+	}
+	if r.Allow {
+		d.Message = "an allow block names neither methods nor a path"
+	}
+	return d
 }
 
 func portRange(n Integer) diag.Diagnostic {

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 
 	"github.com/zclconf/go-cty/cty"
@@ -114,12 +115,12 @@ func (b *block) expectations() []Expectation {
 	var out []Expectation
 	for _, a := range inOrder(b.hclAttributes()) {
 		if a.Name == "by" {
-			if b.attrs["connect"] == nil {
+			if b.attrs["connect"] == nil && b.attrs["request"] == nil {
 				b.p.add(byWithoutConnect(at(a.NameRange)))
 			}
 			continue
 		}
-		if limited && a.Name != "connect" {
+		if limited && a.Name != "connect" && a.Name != "request" {
 			b.p.add(byMisplaced(at(a.NameRange), a.Name, by.Range))
 			continue
 		}
@@ -138,6 +139,8 @@ func (b *block) expectations() []Expectation {
 func (p *parser) objects(it item, word string) ([]Text, bool) {
 	what := "an element of " + word
 	switch word {
+	case "request":
+		return p.methodAndURL(it, what)
 	case "connect", "syscall":
 		s, ok := p.str(it, what)
 		if !ok {
@@ -149,6 +152,20 @@ func (p *parser) objects(it item, word string) ([]Text, bool) {
 	}
 	t, ok := p.onePath(it, what)
 	return []Text{t}, ok
+}
+
+// methodAndURL is one string that holds both, between them one blank.
+func (p *parser) methodAndURL(it item, what string) ([]Text, bool) {
+	s, ok := p.str(it, what)
+	if !ok {
+		return nil, false
+	}
+	method, url, two := strings.Cut(s.Value, " ")
+	if !two {
+		p.add(requestForm(s))
+		return nil, false
+	}
+	return []Text{literalText(String{method, s.Range}), literalText(String{url, s.Range})}, true
 }
 
 // literalText is s as a text without holes.
@@ -203,6 +220,15 @@ func testEmpty(t *Test) diag.Diagnostic {
 		At:      t.Range,
 		Message: fmt.Sprintf("test %s asks nothing", quoted(t.Name.Value)),
 		Help:    `say what must hold, as in deny { with read = ["/etc/shadow"] on the next line`,
+	}
+}
+
+func requestForm(s String) diag.Diagnostic {
+	return diag.Diagnostic{
+		Code:    "request-malformed",
+		At:      s.Range,
+		Message: fmt.Sprintf("%s is no method and URL", quoted(s.Value)),
+		Help:    `write both, as in "GET https://api.example.com/repos"`,
 	}
 }
 

@@ -110,7 +110,8 @@ func TestFindingsInTests(t *testing.T) {
 
 		{inTest("deny", `reed = ["/x"]`), "unknown-attribute", `reed`, "did you mean read?", one},
 		{inTest("deny", `connect_unix = ["/x"]`), "unknown-attribute", `connect_unix`, "did you mean connect-unix?", inTest("deny", `connect-unix = ["/x"]`)},
-		{inTest("deny", `request = ["GET https://a.test/"]`), "not-yet", `request`, "remove it", one},
+		{inTest("deny", `request = ["https://a.test/"]`), "request-malformed", `"https://a.test/"`, "write both", inTest("deny", `request = ["GET https://a.test/"]`)},
+		{inTest("deny", `request = ["GET https://${home}/"]`), "slot-misplaced", `"GET https://${home}/"`, "write it out", ""},
 		{inTest("deny", `read = "/x"`), "wrong-type", `"/x"`, "a list", one},
 		{inTest("deny", `read = ["/x", 1]`), "wrong-type", `1`, "in quotes", one},
 		{inTest("deny", `read = [["/x"]]`), "wrong-type", `["/x"]`, "a string", one},

@@ -48,7 +48,9 @@ const (
 	bySeatbelt  = "Seatbelt"
 	byProxy     = "proxy"
 	needsLinux  = "unless everything readable may start, the kernel must have Landlock ABI 2 (Linux 5.19)"
-	needsProxy  = "it needs the egress proxy, which this version lacks"
+	needsProxy  = "it needs the egress proxy, which this version has on Linux alone"
+	honestOnly  = "it tells who opened a connection, and a hostile command can have one of these programs open it"
+	ownNetwork  = "the sandbox has a network of its own, in which the machine's loopback is not; name an endpoint with address = \"127.0.0.1\""
 	macOSOnly   = "Linux has nothing of that name"
 	linuxCalls  = "a profile names operations and no system calls of Linux"
 	noList      = "on macOS no list of calls is refused"
@@ -89,9 +91,14 @@ var table = []feature{
 	{ir.FeatureShm, "shared memory at /dev/shm", exactly(byMount, ownMemory), exactly(bySeatbelt, linuxMemory)},
 	{ir.FeatureUnixNone, "no Unix-domain sockets", exact(bySeccomp), exact(bySeatbelt)},
 	{ir.FeatureUnixVisible, "Unix-domain sockets whose path is readable", exact(byMount), exact(bySeatbelt)},
-	{ir.FeatureEndpoint, "a network endpoint", absent(byProxy, needsProxy), absent(byProxy, needsProxy)},
-	{ir.FeatureEndpointProgram, "executables of an endpoint", absent(byProxy, needsProxy), absent(byProxy, "it sees no program behind a connection")},
+	{ir.FeatureEndpoint, "a network endpoint", exact(byProxy), absent(byProxy, needsProxy)},
+	{ir.FeatureEndpointProgram, "executables of an endpoint", Answer{Attribution, byProxy, honestOnly}, absent(byProxy, "it sees no program behind a connection")},
+	{ir.FeatureRequests, "requests by method and path", exact(byProxy), absent(byProxy, needsProxy)},
+	{ir.FeatureProtocol, "what is spoken with an endpoint", exact(byProxy), absent(byProxy, needsProxy)},
+	{ir.FeatureAddresses, "addresses that a name may lead to", exact(byProxy), absent(byProxy, needsProxy)},
+	{ir.FeatureHostDeny, "a denied host", exact(byProxy), exact(byProxy)},
 	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's loopback is shared, so only the proxy's port is reached")},
+	{ir.FeatureLoopbackHost, "the loopback of the machine", absent(byNetwork, ownNetwork), absent(bySeatbelt, "no profile of this version opens it")},
 	{ir.FeatureEnvironment, "an environment variable", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureTimeout, "a timeout", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureMemory, "a limit on memory", exactly(byRuntime, orByCgroup), absent(byRuntime, noTree)},
@@ -134,6 +141,7 @@ func Answers(t ir.Target, f ir.Feature) Answer {
 	return Answer{}
 }
 
-// Keeps reports whether the target keeps the feature as policies say, or denies more
-// than they say. A waiver of such a feature silences a warning and grants nothing.
-func Keeps(t ir.Target, f ir.Feature) bool { return Answers(t, f).Capability >= Tighter }
+// Keeps reports whether the target keeps the feature as policies say, as far as it can
+// be kept, or denies more than they say. A waiver of such a feature silences a warning
+// and grants nothing.
+func Keeps(t ir.Target, f ir.Feature) bool { return Answers(t, f).Capability > Absent }

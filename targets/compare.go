@@ -42,7 +42,7 @@ type comparison struct {
 func (c *comparison) use(use ir.Use) {
 	var absent []ir.Target
 	for _, t := range c.policy.Targets {
-		if c.waived(t, use.Feature) {
+		if c.waived(t, use.Feature) || ofEndpoint[use.Feature] && c.waived(t, ir.FeatureEndpoint) {
 			continue
 		}
 		key := ir.Waiver{Target: t, Feature: use.Feature}
@@ -51,7 +51,11 @@ func (c *comparison) use(use ir.Use) {
 			absent = append(absent, t)
 		case answer.Capability != Exact && !c.warned[key] && !c.refuse[use.Origin]:
 			c.warned[key] = true
-			c.found.Add(featureTighter(t, use, answer, c.at(use.Origin)))
+			if answer.Capability == Attribution {
+				c.found.Add(featureAttribution(t, use, answer, c.at(use.Origin)))
+			} else {
+				c.found.Add(featureTighter(t, use, answer, c.at(use.Origin)))
+			}
 		}
 	}
 	if len(absent) == 0 || c.refuse[use.Origin] {
@@ -65,6 +69,11 @@ func (c *comparison) use(use ir.Use) {
 		c.refuse[use.Origin] = true
 	}
 	c.found.Add(featureAbsent(absent, use, c.at(use.Origin)))
+}
+
+// ofEndpoint are what a target need not keep that keeps no endpoint.
+var ofEndpoint = map[ir.Feature]bool{
+	ir.FeatureEndpointProgram: true, ir.FeatureRequests: true, ir.FeatureProtocol: true, ir.FeatureAddresses: true, ir.FeatureLoopback: true,
 }
 
 func (c *comparison) waived(t ir.Target, f ir.Feature) bool {
@@ -193,6 +202,17 @@ func featureTighter(t ir.Target, use ir.Use, a Answer, at diag.Range) diag.Diagn
 		At:       at,
 		Message:  tighterWords(t, use, a),
 		Help:     "nothing to do where programs can live with it; to say so, " + waiverFor(string(t), use.Feature),
+	}
+}
+
+// featureAttribution reports what limits honest programs only.
+func featureAttribution(t ir.Target, use ir.Use, a Answer, at diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Warning,
+		Code:     "feature-attribution",
+		At:       at,
+		Message:  fmt.Sprintf("%s of%s is no boundary: %s", rows[use.Feature].thing, quoted(use.What), a.Note),
+		Help:     "allow no host to some programs that the others may not reach; to say so, " + waiverFor(string(t), use.Feature),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // macos proves the Seatbelt profile (design 5.7: O1 to O5).
 func (v *validator) macos() error {
-	if err := v.endpoints(ir.Seatbelt, seatbeltFile); err != nil {
+	if err := v.endpoints(); err != nil {
 		return err
 	}
 	if err := v.calls(); err != nil {
@@ -33,6 +33,17 @@ func (v *validator) macos() error {
 		return v.profileFault(profile, fault)
 	}
 	return err
+}
+
+// endpoints: no profile opens the way to a proxy yet, which a policy has to have
+// accepted by a waiver.
+func (v *validator) endpoints() error {
+	if len(v.policy.Endpoints) == 0 || v.waived(ir.Seatbelt, ir.FeatureEndpoint) {
+		return nil
+	}
+	e := &v.policy.Endpoints[0]
+	r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0]}
+	return v.mismatch(seatbeltFile, r, ir.Decision{Allow: true, Rule: e}, "any machine")
 }
 
 // calls: a profile keeps no denial of a system call, which the policy has to have

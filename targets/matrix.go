@@ -53,6 +53,12 @@ func Matrix(p *ir.Policy) []Row {
 		m.add("filesystem", p.Execute[i].Origin, p.Execute[i].String())
 	}
 	m.add("network", p.Unix.Origin, p.Unix.String())
+	if p.Loopback.Host {
+		m.add("network", p.Loopback.Origin, p.Loopback.String())
+	}
+	for _, r := range p.DeniedHosts {
+		m.add("network", r.Origin, r.String())
+	}
 	for i := range p.Endpoints {
 		m.add("network", p.Endpoints[i].Origin, p.Endpoints[i].String())
 	}
@@ -153,7 +159,7 @@ func (c *Cell) feature(p *ir.Policy, f ir.Feature) {
 	}
 	reason, waived := "", false
 	for _, w := range p.Waivers {
-		if w.Target == c.Target && w.Feature == f && a.Capability < Exact {
+		if w.Target == c.Target && (w.Feature == f || w.Feature == ir.FeatureEndpoint && ofEndpoint[f]) && a.Capability < Exact {
 			reason, waived = w.Reason, true
 		}
 	}

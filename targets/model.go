@@ -6,6 +6,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/egress"
 	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/targets/seccomp"
 )
@@ -17,6 +18,7 @@ type Model struct {
 	domain  domain
 	unix    bool
 	calls   []calls // by architecture
+	egress  *egress.Table
 }
 
 // LinuxModel reads the policy's Linux artifacts, by name within its folder, and
@@ -66,6 +68,9 @@ func (l *Linux) Model(b ir.Binding, f bwrap.Facts) (*Model, error) {
 	}
 	missing := func(p ir.Path) bool { fact, known := f[p]; return known && fact.Kind == bwrap.Missing }
 	m := &Model{binding: b, table: table, domain: domainOf(l.Landlock, b, missing)}
+	if l.Egress != nil {
+		m.egress = egress.NewTable(l.Egress.Bind(b))
+	}
 	for arch, program := range l.Seccomp {
 		grants := seccomp.Grants(program, arch)
 		m.unix = m.unix || grants.UnixSockets()
@@ -100,6 +105,7 @@ const (
 	LandlockLayer = "Landlock"
 	SeccompLayer  = "seccomp"
 	NetworkLayer  = "network namespace"
+	ProxyLayer    = "proxy"
 )
 
 // Decide answers one request and names the layer that decides it.
@@ -108,8 +114,11 @@ func (m *Model) Decide(r ir.Request) (allow bool, layer string) {
 	switch r.Kind {
 	case ir.SyscallRequest:
 		return m.makes(r.Syscall), SeccompLayer
-	case ir.ConnectRequest:
-		return false, NetworkLayer
+	case ir.ConnectRequest, ir.URLRequest:
+		if m.egress == nil {
+			return false, NetworkLayer
+		}
+		return leaves(m.egress, r), ProxyLayer
 	case ir.ConnectUnixRequest:
 		if !m.unix {
 			return false, SeccompLayer
@@ -133,8 +142,8 @@ func (m *Model) Refusal(r ir.Request) []string {
 	switch {
 	case allow:
 		return nil
-	case layer == NetworkLayer:
-		return []string{"ECONNREFUSED", "ENETUNREACH"} // the sandbox's own loopback, or no route
+	case layer == NetworkLayer, layer == ProxyLayer:
+		return []string{"ECONNREFUSED", "ENETUNREACH"} // the sandbox's own loopback, or no route: the proxy is not asked by an attempt that goes around it
 	case r.Kind == ir.SyscallRequest:
 		return []string{syscalls.Denied(r.Syscall)}
 	case layer == SeccompLayer:
@@ -155,5 +164,6 @@ func (m *Model) NoDevices(p ir.Path) bool {
 
 func (m *Model) bound(r ir.Request) ir.Request {
 	r.Path, r.To = m.binding.Path(r.Path), m.binding.Path(r.To)
+	r.By = m.binding.Path(r.By)
 	return r
 }

@@ -3,6 +3,7 @@ package targets
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -70,12 +71,22 @@ func mutated(t *testing.T) map[string]*ir.Policy {
 		{Name: "faccessat2", Origin: at("syscalls.deny[0]")}, {Name: "kill", Origin: at("syscalls.deny[1]")}, {Name: "ptrace", Allow: true, Origin: at("syscalls.allow[0]")},
 	}
 	p.System.Services = []ir.Name{{Name: "com.example.service", Origin: at("system.services[0]")}}
-	p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "example.com"}, Ports: []uint16{443}, Origin: at("network.endpoint.e")}}
-	for _, target := range p.Targets {
-		for _, f := range []ir.Feature{ir.FeatureEndpoint, ir.FeatureLoopback} {
-			p.Waivers = append(p.Waivers, ir.Waiver{Target: target, Feature: f, Reason: "accepted", Origin: at("waive." + string(target))})
-		}
+	p.Endpoints = []ir.Endpoint{
+		{
+			Name: "e", Host: ir.HostPattern{Wildcard: ir.ManyLabels, Name: "example.com"}, Ports: []uint16{80, 443},
+			Executables: []ir.Path{ir.MustPath("/usr/bin/env")}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.2.0.0/16")}, Origin: at("network.endpoint.e"),
+		},
+		{
+			Name: "f", Host: ir.HostPattern{Name: "api.example.org"}, Ports: []uint16{443}, Protocol: ir.REST, Origin: at("network.endpoint.f"),
+			Requests: []ir.RequestRule{
+				{Allow: true, Methods: []string{"GET", "POST"}, Path: "/repos/*/issues/**", Origin: at("network.endpoint.f.allow[0]")},
+				{Methods: []string{"DELETE"}, Path: "/**", Origin: at("network.endpoint.f.deny[0]")},
+			},
+		},
+		{Name: "g", Host: ir.HostPattern{Addr: netip.MustParseAddr("10.9.0.7")}, Ports: []uint16{22}, Protocol: ir.TCP, Origin: at("network.endpoint.g")},
 	}
+	p.DeniedHosts = []ir.HostRule{{Host: ir.HostPattern{Wildcard: ir.OneLabel, Name: "ads.example.com"}, Origin: at("network.deny[0]")}}
+	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureEndpoint, Reason: "accepted", Origin: at("waive.seatbelt")})
 	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureSyscallsDeny, Reason: "accepted", Origin: at("waive.seatbelt")})
 	p.Commands = []ir.Command{{
 		Name: "c", Executable: ir.MustPath("/usr/bin/c"), Arguments: []ir.Value{{ir.Literal("-n")}, {ir.FieldRef("n")}},

@@ -10,7 +10,7 @@ import (
 )
 
 // obligations is what design 5.7 asks of the Linux artifacts, in the order in which
-// it is checked: what has no request comes after what has one. The classes of paths
+// it is checked, after the way out that both systems share (O7 and O8, egress): what has no request comes after what has one. The classes of paths
 // are compared under every way in which the slots can lie (O3, machines) and with
 // every kind that a named path can be of (O5, facts), and the options that a run
 // would pass are read back each time (O6, printed).
@@ -21,7 +21,6 @@ var obligations = []struct {
 }{
 	{"O1 fragment", (*validator).fragment, "what our printer would not write has no meaning that could be proven"},
 	{"O4 operations", (*validator).operations, "what the policy never mentions is refused as well: calls, families, namespaces"},
-	{"O7 hosts", (*validator).hosts, "no route without a proxy, and no endpoint that pretends there is one"},
 	{"O2 classes", (*validator).classes, "one path for each class of paths, every word, on every class of machines"},
 	{"O4 statements", (*validator).statements, "no mount without its rule, no rule without its mount: what no request tells apart"},
 	{"O4 statements", (*validator).landlockStatements, "the same of what Landlock grants, below the mounts"},
@@ -83,21 +82,6 @@ func (v *validator) operations() error {
 		}
 	}
 	return nil
-}
-
-// hosts: without a proxy the network namespace has no route, so no request to
-// connect gets through (O7).
-func (v *validator) hosts() error { return v.endpoints(ir.Bwrap, bwrapFile) }
-
-// endpoints: no target has a proxy yet, so none lets an endpoint be reached, which
-// a policy has to have accepted by a waiver.
-func (v *validator) endpoints(t ir.Target, file string) error {
-	if len(v.policy.Endpoints) == 0 || v.waived(t, ir.FeatureEndpoint) {
-		return nil
-	}
-	e := &v.policy.Endpoints[0]
-	r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0]}
-	return v.mismatch(file, r, ir.Decision{Allow: true, Rule: e}, "any machine")
 }
 
 // classes compares on all classes of machines at once; of several faults it reports

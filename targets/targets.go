@@ -12,6 +12,7 @@ import (
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
 	"github.com/obspc/obspc/targets/bwrap"
+	"github.com/obspc/obspc/targets/egress"
 	"github.com/obspc/obspc/targets/landlock"
 	"github.com/obspc/obspc/targets/run"
 	"github.com/obspc/obspc/targets/seatbelt"
@@ -35,6 +36,7 @@ const (
 	argsFile     = "bwrap.args.txt"
 	landlockFile = "landlock.json"
 	seatbeltFile = "seatbelt.sb"
+	egressFile   = "egress.json" // there is one where the policy has endpoints
 )
 
 func seccompFile(a seccomp.Arch) string { return "seccomp-" + string(a) + ".bpf" }
@@ -51,6 +53,9 @@ func Compile(p *ir.Policy) ([]Artifact, error) {
 	out := []Artifact{
 		{irFile, "ir", "", p.JSON()},
 		{runFile, "run", "", run.Compile(p).JSON()},
+	}
+	if egress.Wanted(p) {
+		out = append(out, Artifact{egressFile, "egress", "", egress.Compile(p).JSON()})
 	}
 	var faults []error
 	if p.HasTarget(ir.Bwrap) {
@@ -108,6 +113,7 @@ type Linux struct {
 	Seccomp  map[seccomp.Arch]seccomp.Program
 	Denied   map[seccomp.Arch]seccomp.Program // what the policy adds; empty where it denies no call
 	Plan     *run.Plan
+	Egress   *egress.Rules // nil where the policy has no endpoint
 }
 
 // ReadLinux reads the Linux artifacts strictly. files are by name within the
@@ -129,6 +135,9 @@ func ReadLinux(files map[string][]byte) (*Linux, error) {
 	read(bwrapFile, func(data []byte) (err error) { l.Set, err = bwrap.Parse(data); return err })
 	read(landlockFile, func(data []byte) (err error) { l.Landlock, err = landlock.Parse(data); return err })
 	read(runFile, func(data []byte) (err error) { l.Plan, err = run.Parse(data); return err })
+	if _, ok := files[egressFile]; ok {
+		read(egressFile, func(data []byte) (err error) { l.Egress, err = egress.Parse(data); return err })
+	}
 	for _, arch := range seccomp.Arches() {
 		program := func(file string, into map[seccomp.Arch]seccomp.Program) {
 			read(file, func(data []byte) (err error) {

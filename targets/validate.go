@@ -57,7 +57,7 @@ func (e *ValidationError) Error() string {
 }
 
 // Validate proves, of the artifacts' own bytes, that they mean what the policy
-// means, or less where the target said so (design 5.7: O1 to O7 for Linux, O1 to O5
+// means, or less where the target said so (design 5.7: O1 to O8 for Linux, O1 to O5
 // for the Seatbelt profile, which no facts of a machine are put into). files are by
 // name within the policy's folder; all that Compile makes must be there. The error
 // is a *ValidationError or says why a file cannot be read.
@@ -74,6 +74,9 @@ func Prove(p *ir.Policy, files map[string][]byte) (*Linux, error) {
 		return nil, err
 	}
 	if err := v.plan(); err != nil {
+		return nil, err
+	}
+	if err := v.egress(); err != nil {
 		return nil, err
 	}
 	if p.HasTarget(ir.Bwrap) {

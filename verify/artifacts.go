@@ -8,6 +8,7 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/egress"
 	"github.com/obspc/obspc/verify/release"
 )
 
@@ -29,6 +30,7 @@ var known = []row{
 	{irFile, "ir", "", nil},
 	{release.MapName, release.MapKind, "", nil},
 	{"run.json", "run", "", nil},
+	{"egress.json", "egress", "", egress.Wanted},
 	{"seatbelt.sb", "seatbelt", ir.Seatbelt, nil},
 	{"bwrap.json", "bwrap", ir.Bwrap, nil},
 	{"bwrap.args.txt", "bwrap-text", ir.Bwrap, nil},

@@ -216,7 +216,7 @@ func (p *Policy) Bind(b Binding) (*Policy, error) {
 	}
 	q.Endpoints = slices.Clone(p.Endpoints)
 	for i := range q.Endpoints {
-		q.Endpoints[i].Executables = b.bindAll(q.Endpoints[i].Executables)
+		q.Endpoints[i].Executables = b.Paths(q.Endpoints[i].Executables)
 	}
 	q.Commands = slices.Clone(p.Commands)
 	for i := range q.Commands {
@@ -227,8 +227,8 @@ func (p *Policy) Bind(b Binding) (*Policy, error) {
 	return &q, nil
 }
 
-// bindAll is the set of paths, bound.
-func (b Binding) bindAll(paths []Path) []Path {
+// Paths is the set of paths, bound and sorted.
+func (b Binding) Paths(paths []Path) []Path {
 	out := slices.Clone(paths)
 	for i := range out {
 		out[i] = b.Path(out[i])

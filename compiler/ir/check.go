@@ -95,24 +95,25 @@ func plainText(s string) bool {
 }
 
 func (p *Policy) checkEndpoints(fault func(string, ...any)) {
-	for i, e := range p.Endpoints {
-		if !IsName(e.Name) {
-			fault("endpoint name %q is malformed", e.Name)
+	for i := range p.Endpoints {
+		e := &p.Endpoints[i]
+		if err := e.check(); err != nil {
+			fault("endpoint %q: %v", e.Name, err)
 		}
 		if i > 0 && p.Endpoints[i-1].Name >= e.Name {
 			fault("endpoints %q and %q are out of order or the same", p.Endpoints[i-1].Name, e.Name)
 		}
-		if (e.Host.Name == "") != e.Host.Addr.IsValid() {
-			fault("endpoint %q has a host or an address, one of them", e.Name)
+	}
+	for i, r := range p.DeniedHosts {
+		if r.Host.Name == "" || r.Host.Addr.IsValid() {
+			fault("the denied host %s is no name", r.Host)
 		}
-		if len(e.Ports) == 0 || e.Ports[0] == 0 || !isSet(e.Ports) {
-			fault("endpoint %q: ports are not a sorted set of 1 to 65535", e.Name)
+		if i > 0 && p.DeniedHosts[i-1].Host.String() >= r.Host.String() {
+			fault("denied hosts %s and %s are out of order or the same", p.DeniedHosts[i-1].Host, r.Host)
 		}
-		for i := 1; i < len(e.Executables); i++ {
-			if e.Executables[i-1].Compare(e.Executables[i]) >= 0 {
-				fault("endpoint %q: executables %s and %s are out of order or the same", e.Name, e.Executables[i-1], e.Executables[i])
-			}
-		}
+	}
+	for _, pair := range p.Disagreements() {
+		fault("endpoints %q and %q can be of one connection and differ in %s", pair.A.Name, pair.B.Name, pair.What)
 	}
 }
 

@@ -1,12 +1,16 @@
 package ir
 
+import "net/netip"
+
 // Reason says in one word why a request was decided as it was.
 type Reason string
 
 // The reasons. Default: no rule speaks of it. Level: the longest covering rule's
 // level decided. Held: the name belongs to a rule and stays. NotExecutable: no
 // execute rule covers it. NoSockets: unix = "none". Seen: its directory is
-// readable, or something below it is. EndpointMatch and NoEndpoint: network. Of system
+// readable, or something below it is. EndpointMatch and NoEndpoint: network; HostDenied: a host that the
+// policy denies; HostLoopback: the machine's loopback; ByRequest and NoRequest: what the
+// endpoint says of methods and paths; OtherProtocol: what it lets be spoken. Of system
 // calls: ByStatement, ByList (no sandbox may make it), InPart (some of it is on that
 // list), NotListed.
 const (
@@ -19,6 +23,11 @@ const (
 	Seen          Reason = "seen"
 	EndpointMatch Reason = "endpoint"
 	NoEndpoint    Reason = "no-endpoint"
+	HostDenied    Reason = "host-denied"
+	HostLoopback  Reason = "loopback"
+	ByRequest     Reason = "request"
+	NoRequest     Reason = "no-request"
+	OtherProtocol Reason = "protocol"
 	ByStatement   Reason = "statement"
 	ByList        Reason = "list"
 	InPart        Reason = "in-part"
@@ -55,7 +64,9 @@ type Decider struct {
 	unix      UnixRule
 	exact     map[string][]*Endpoint
 	one, many map[string][]*Endpoint
-	addrs     []*Endpoint
+	addrs     map[netip.Addr][]*Endpoint
+	denied    map[HostPattern]*HostRule
+	loopback  *LoopbackRule   // nil: the sandbox's own
 	levels    [numRoots]uint8 // by root: the set of levels its rules give, as bits
 	runs      [numRoots]bool  // by root: has an execute rule
 	syscalls  map[string]*SyscallRule
@@ -75,7 +86,14 @@ func NewDecider(p *Policy) *Decider {
 	d := &Decider{
 		nodes: make(map[Path]node, 2*(len(p.Files)+len(p.Execute))), unix: p.Unix,
 		exact: map[string][]*Endpoint{}, one: map[string][]*Endpoint{}, many: map[string][]*Endpoint{},
+		addrs: map[netip.Addr][]*Endpoint{}, denied: make(map[HostPattern]*HostRule, len(p.DeniedHosts)),
 		syscalls: make(map[string]*SyscallRule, len(p.Syscalls)), fixed: fixed(),
+	}
+	if p.Loopback.Host {
+		d.loopback = &p.Loopback
+	}
+	for i := range p.DeniedHosts {
+		d.denied[p.DeniedHosts[i].Host] = &p.DeniedHosts[i]
 	}
 	for i := range p.Files {
 		d.addFile(&p.Files[i])
@@ -148,6 +166,8 @@ func (d *Decider) Decide(r Request) Decision {
 		return d.connectUnix(r.Path)
 	case ConnectRequest:
 		return d.connect(r)
+	case URLRequest:
+		return d.request(r)
 	case SyscallRequest:
 		return d.syscall(r.Syscall)
 	}

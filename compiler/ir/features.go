@@ -27,7 +27,12 @@ const (
 	FeatureUnixVisible       Feature = "network.unix-visible"
 	FeatureEndpoint          Feature = "network.endpoint"
 	FeatureEndpointProgram   Feature = "network.endpoint-executables"
-	FeatureLoopback          Feature = "network.loopback" // a loopback of the sandbox's own
+	FeatureRequests          Feature = "network.endpoint-requests"  // methods and paths
+	FeatureProtocol          Feature = "network.endpoint-protocol"  // what connections speak, where a policy says it
+	FeatureAddresses         Feature = "network.endpoint-addresses" // what names may resolve to
+	FeatureHostDeny          Feature = "network.deny"
+	FeatureLoopback          Feature = "network.loopback"      // a loopback of the sandbox's own
+	FeatureLoopbackHost      Feature = "network.loopback-host" // the machine's
 	FeatureEnvironment       Feature = "environment"
 	FeatureTimeout           Feature = "limits.timeout"
 	FeatureMemory            Feature = "limits.memory"
@@ -53,7 +58,8 @@ func Features() []Feature {
 	return []Feature{
 		FeatureRead, FeatureWrite, FeatureDeny, FeatureCarveOut, FeatureOnly, FeatureOnlyCarveOut, FeatureHeldDirectory,
 		FeatureProtectedCase, FeatureProtectedNonASCII, FeatureRootLink, FeatureDeviceTree, FeatureExecute, FeatureTmp, FeatureDevices, FeatureShm,
-		FeatureUnixNone, FeatureUnixVisible, FeatureEndpoint, FeatureEndpointProgram, FeatureLoopback, FeatureEnvironment,
+		FeatureUnixNone, FeatureUnixVisible, FeatureEndpoint, FeatureEndpointProgram, FeatureRequests, FeatureProtocol, FeatureAddresses,
+		FeatureHostDeny, FeatureLoopback, FeatureLoopbackHost, FeatureEnvironment,
 		FeatureTimeout, FeatureMemory, FeatureProcesses, FeatureCPUTime, FeatureOpenFiles, FeatureFileSize,
 		FeatureTmpSize, FeatureWorkspaceSize, FeatureStdout, FeatureStderr,
 		FeatureSyscallsDeny, FeatureSyscallsAllow, FeatureServices, FeatureSysctls, FeatureIPC, FeatureIOKit, FeatureCommand,
@@ -99,13 +105,7 @@ func (p *Policy) Uses() []Use {
 	} else {
 		add(FeatureUnixNone, p.Unix.Origin, "")
 	}
-	for _, e := range p.Endpoints {
-		add(FeatureEndpoint, e.Origin, e.Host.String())
-		add(FeatureLoopback, e.Origin, e.Host.String())
-		if len(e.Executables) > 0 {
-			add(FeatureEndpointProgram, e.Origin, e.Host.String())
-		}
-	}
+	p.networkUses(add)
 	for _, v := range p.Environment {
 		add(FeatureEnvironment, v.Origin, v.Name)
 	}
@@ -124,6 +124,35 @@ func (p *Policy) Uses() []Use {
 		add(FeatureCommand, c.Origin, c.Name)
 	}
 	return out
+}
+
+func (p *Policy) networkUses(add func(Feature, Origin, string)) {
+	for _, e := range p.Endpoints {
+		host := e.Host.String()
+		add(FeatureEndpoint, e.Origin, host)
+		if !p.Loopback.Host {
+			add(FeatureLoopback, e.Origin, host)
+		}
+		if len(e.Executables) > 0 {
+			add(FeatureEndpointProgram, e.Origin, host)
+		}
+		if len(e.Addresses) > 0 {
+			add(FeatureAddresses, e.Origin, host)
+		}
+		switch e.Protocol {
+		case Web:
+		case REST:
+			add(FeatureRequests, e.Origin, host)
+		default:
+			add(FeatureProtocol, e.Origin, host)
+		}
+	}
+	for _, r := range p.DeniedHosts {
+		add(FeatureHostDeny, r.Origin, r.Host.String())
+	}
+	if p.Loopback.Host {
+		add(FeatureLoopbackHost, p.Loopback.Origin, "")
+	}
 }
 
 func (d *Decider) fileUses(r *FileRule, add func(Feature, Origin, string)) {

@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"strings"
 	"unicode/utf8"
@@ -95,4 +96,20 @@ func (h HostPattern) Matches(host string) bool {
 	}
 	labels, ok := strings.CutSuffix(host, "."+h.Name)
 	return ok && labels != "" && (h.Wildcard == ManyLabels || !strings.Contains(labels, "."))
+}
+
+// suffixes yields name and every name above it, by whole labels.
+func suffixes(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			if !yield(name) {
+				return
+			}
+			_, rest, ok := strings.Cut(name, ".")
+			if !ok {
+				return
+			}
+			name = rest
+		}
+	}
 }

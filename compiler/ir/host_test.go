@@ -187,7 +187,7 @@ func TestConnectAgainstPatterns(t *testing.T) {
 			want := false
 			for _, e := range p.Endpoints {
 				named := r.Addr.IsValid() && e.Host.Addr == r.Addr || !r.Addr.IsValid() && e.Host.Matches(r.Host)
-				want = want || named && e.admits(r)
+				want = want || named && e.Admits(r)
 			}
 			got := d.Decide(r)
 			if got.Allow != want || got.Allow != (got.Rule != nil) {

@@ -25,8 +25,8 @@ func (l Level) String() string { return levelNames[l] }
 type Origin string
 
 // Rule is one statement of a policy's authority. It is sealed: *FileRule,
-// *ExecuteRule, *UnixRule, *Endpoint and *SyscallRule are
-// what policies state.
+// *ExecuteRule, *UnixRule, *Endpoint, *RequestRule, *HostRule, *LoopbackRule and
+// *SyscallRule are what policies state.
 type Rule interface {
 	From() Origin
 	// String is the rule as a policy would state it, for people.
@@ -76,25 +76,13 @@ type UnixRule struct {
 	Origin  Origin
 }
 
-// Endpoint allows connections to a host or an address on some ports, by some
-// programs (none listed: by any).
-type Endpoint struct {
-	Name        string
-	Host        HostPattern
-	Ports       []uint16
-	Executables []Path
-	Origin      Origin
-}
-
 func (r *FileRule) From() Origin    { return r.Origin }
 func (r *ExecuteRule) From() Origin { return r.Origin }
 func (r *UnixRule) From() Origin    { return r.Origin }
-func (e *Endpoint) From() Origin    { return e.Origin }
 
 func (*FileRule) isRule()    {}
 func (*ExecuteRule) isRule() {}
 func (*UnixRule) isRule()    {}
-func (*Endpoint) isRule()    {}
 
 // Covers reports whether the rule speaks of p.
 func (r FileRule) Covers(p Path) bool { return r.Path == p || !r.Only && r.Path.Covers(p) }
@@ -203,7 +191,9 @@ type Policy struct {
 	Files       []FileRule
 	Execute     []ExecuteRule
 	Unix        UnixRule
+	Loopback    LoopbackRule
 	Endpoints   []Endpoint
+	DeniedHosts []HostRule // by Host.String, each once
 	Environment []Variable
 	Limits      []Limit
 	Syscalls    []SyscallRule // by name, each once

@@ -50,7 +50,9 @@ type (
 		Files       []wireFile     `json:"files,omitempty"`
 		Execute     []wireExecute  `json:"execute,omitempty"`
 		Unix        wireUnix       `json:"unix"`
-		Endpoints   []wireEndpoint `json:"endpoints,omitempty"`
+		Loopback    *wireLoopback  `json:"loopback,omitempty"`
+		Endpoints   []EndpointJSON `json:"endpoints,omitempty"`
+		DeniedHosts []HostJSON     `json:"deniedHosts,omitempty"`
 		Environment []wireVariable `json:"environment,omitempty"`
 		Limits      []wireLimit    `json:"limits,omitempty"`
 		Syscalls    []wireSyscall  `json:"syscalls,omitempty"`
@@ -80,13 +82,9 @@ type (
 		Sockets string `json:"sockets"`
 		Origin  Origin `json:"origin"`
 	}
-	wireEndpoint struct {
-		Name        string   `json:"name"`
-		Host        string   `json:"host,omitempty"`
-		Address     string   `json:"address,omitempty"`
-		Ports       []uint16 `json:"ports"`
-		Executables []string `json:"executables,omitempty"`
-		Origin      Origin   `json:"origin"`
+	wireLoopback struct {
+		Machine bool   `json:"machine"` // always true: the sandbox's own is what stands in no file
+		Origin  Origin `json:"origin"`
 	}
 	wireVariable struct {
 		Name   string     `json:"name"`

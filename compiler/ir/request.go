@@ -27,6 +27,7 @@ const (
 	ConnectRequest     RequestKind = "connect"
 	ConnectUnixRequest RequestKind = "connect-unix"
 	SyscallRequest     RequestKind = "syscall"
+	URLRequest         RequestKind = "request"
 )
 
 // FileRequests lists the words that ask about one path.
@@ -41,7 +42,7 @@ func RequestKinds() []RequestKind {
 }
 
 // allWords lists every word.
-func allWords() []RequestKind { return append(RequestKinds(), SyscallRequest) }
+func allWords() []RequestKind { return append(RequestKinds(), URLRequest, SyscallRequest) }
 
 // Changes reports whether a request of this word changes a file or a name.
 func (k RequestKind) Changes() bool {
@@ -57,7 +58,8 @@ func (k RequestKind) Pairs() bool { return k == RenameRequest || k == LinkReques
 
 // Request is one thing a program in the sandbox may try. Path is what most words
 // ask about; To is the second path of rename and link; Host or Addr, and Port,
-// belong to connect, Syscall to syscall. By is the program that asks, if HasBy.
+// belong to connect and request, Method, Scheme and Target to request, Syscall to
+// syscall. By is the program that asks, if HasBy.
 type Request struct {
 	Kind    RequestKind
 	Path    Path
@@ -65,6 +67,9 @@ type Request struct {
 	Host    string // canonical
 	Addr    netip.Addr
 	Port    uint16
+	Method  string
+	Scheme  string // http or https
+	Target  string // a path in canonical form
 	By      Path
 	HasBy   bool
 	Syscall string
@@ -76,10 +81,10 @@ func (r Request) String() string {
 	var b strings.Builder
 	b.WriteString(string(r.Kind) + " ")
 	switch {
-	case r.Kind == ConnectRequest && r.Addr.IsValid():
-		b.WriteString(netip.AddrPortFrom(r.Addr, r.Port).String())
 	case r.Kind == ConnectRequest:
-		b.WriteString(r.Host + ":" + strconv.Itoa(int(r.Port)))
+		b.WriteString(r.authority())
+	case r.Kind == URLRequest:
+		b.WriteString(r.Method + " " + r.Scheme + "://" + strings.TrimSuffix(r.authority(), ":"+defaultPorts[r.Scheme]) + r.Target)
 	case r.Kind == SyscallRequest:
 		b.WriteString(r.Syscall)
 	default:
@@ -130,6 +135,8 @@ func (k RequestKind) wants() (what string, n int) {
 		return "two paths", 2
 	case k == ConnectRequest:
 		return "one HOST:PORT", 1
+	case k == URLRequest:
+		return "a method and a URL", 2
 	case k == SyscallRequest:
 		return "the name of one system call", 1
 	}
@@ -151,8 +158,11 @@ func parseObjects(r Request, objects []string) (Request, error) {
 	if r.Kind == ConnectRequest {
 		return parseAuthority(r, objects[0])
 	}
+	if r.Kind == URLRequest {
+		return parseURL(r, objects[0], objects[1])
+	}
 	if r.HasBy {
-		return Request{}, fmt.Errorf("%s takes no program; only connect does", r.Kind)
+		return Request{}, fmt.Errorf("%s takes no program; only connect and request do", r.Kind)
 	}
 	if r.Kind == SyscallRequest {
 		if len(syscalls.On(objects[0])) == 0 {

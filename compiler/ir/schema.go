@@ -27,6 +27,8 @@ func schemaOf(t reflect.Type) map[string]any {
 	switch t.Kind() {
 	case reflect.Struct:
 		return object(t)
+	case reflect.Pointer:
+		return schemaOf(t.Elem())
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": schemaOf(t.Elem())}
 	case reflect.String:

@@ -21,24 +21,6 @@ func (r UnixRule) String() string {
 	return `unix = "none"`
 }
 
-func (e Endpoint) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "endpoint %s:", e.Host)
-	for i, p := range e.Ports {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(int(p)))
-	}
-	for i, p := range e.Executables {
-		if i == 0 {
-			b.WriteString(" by")
-		}
-		b.WriteString(" " + p.String())
-	}
-	return b.String()
-}
-
 // Amount is the limit's value as a policy writes it, without quotes.
 func (l Limit) Amount() string {
 	switch l.Name {
@@ -122,6 +104,12 @@ func (p *Policy) Text() string {
 	}
 	fmt.Fprintf(&b, "\n[network]\n")
 	line(p.Unix.String(), p.Unix.Origin)
+	if p.Loopback.Host {
+		line(p.Loopback.String(), p.Loopback.Origin)
+	}
+	for _, r := range p.DeniedHosts {
+		line(r.String(), r.Origin)
+	}
 	for _, e := range p.Endpoints {
 		line(e.String(), e.Origin)
 	}

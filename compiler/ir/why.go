@@ -43,7 +43,7 @@ type Near struct {
 // WhyNot finds what comes closest to allowing a request that p denies.
 func WhyNot(p *Policy, r Request) Near {
 	switch r.Kind {
-	case ConnectRequest:
+	case ConnectRequest, URLRequest:
 		return nearestEndpoint(p, r)
 	case ExecuteRequest:
 		if d := NewDecider(p); d.level(r.Path, Read).Allow {
@@ -140,7 +140,7 @@ func nearestEndpoint(p *Policy, r Request) Near {
 		failed, score := HostDimension, sharedLabels(e.Host.Name, r.Host)
 		if e.Host.Matches(r.Host) || e.Host.Addr.IsValid() && e.Host.Addr == r.Addr {
 			failed, score = PortDimension, 1000
-			if e.admits(Request{Port: r.Port, HasBy: true, By: firstProgram(e)}) {
+			if e.Admits(Request{Port: r.Port, HasBy: true, By: firstProgram(e)}) {
 				failed, score = ProgramDimension, 2000
 			}
 		}

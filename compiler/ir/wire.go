@@ -1,9 +1,8 @@
 package ir
 
 import (
+	"errors"
 	"fmt"
-	"net/netip"
-	"strings"
 )
 
 // PartJSON is one part of a value in a file: exactly one member is set.
@@ -152,15 +151,14 @@ func (p *Policy) wire() wirePolicy {
 	for _, r := range p.Execute {
 		w.Execute = append(w.Execute, wireExecute{r.Path.String(), r.Only, r.Optional, r.Origin})
 	}
+	if p.Loopback.Host {
+		w.Loopback = &wireLoopback{true, p.Loopback.Origin}
+	}
 	for _, e := range p.Endpoints {
-		we := wireEndpoint{Name: e.Name, Host: e.Host.String(), Ports: e.Ports, Origin: e.Origin}
-		if e.Host.Addr.IsValid() {
-			we.Host, we.Address = "", e.Host.Addr.String()
-		}
-		for _, x := range e.Executables {
-			we.Executables = append(we.Executables, x.String())
-		}
-		w.Endpoints = append(w.Endpoints, we)
+		w.Endpoints = append(w.Endpoints, e.JSON())
+	}
+	for _, r := range p.DeniedHosts {
+		w.DeniedHosts = append(w.DeniedHosts, r.JSON())
 	}
 	for _, v := range p.Environment {
 		w.Environment = append(w.Environment, wireVariable{v.Name, ValueToJSON(v.Value), v.Origin})
@@ -254,44 +252,27 @@ func levelNamed(name string) (Level, bool) {
 }
 
 func (p *Policy) readNetwork(w *wirePolicy) error {
-	for _, we := range w.Endpoints {
-		host, err := parseHostPattern(we.Host, we.Address)
-		if err != nil {
-			return fmt.Errorf("endpoint %q: %w", we.Name, err)
+	if w.Loopback != nil {
+		if !w.Loopback.Machine {
+			return errors.New("loopback that is not the machine's stands in no file")
 		}
-		e := Endpoint{Name: we.Name, Host: host, Ports: we.Ports, Origin: we.Origin}
-		for _, x := range we.Executables {
-			path, err := canonicalPath(x)
-			if err != nil {
-				return fmt.Errorf("endpoint %q: %w", we.Name, err)
-			}
-			e.Executables = append(e.Executables, path)
+		p.Loopback = LoopbackRule{true, w.Loopback.Origin}
+	}
+	for _, we := range w.Endpoints {
+		e, err := we.Endpoint()
+		if err != nil {
+			return err
 		}
 		p.Endpoints = append(p.Endpoints, e)
 	}
-	return nil
-}
-
-// parseHostPattern reads a pattern that must already be canonical.
-func parseHostPattern(host, address string) (HostPattern, error) {
-	if address != "" {
-		addr, err := netip.ParseAddr(address)
-		if err != nil || host != "" || addr.String() != address || addr.Is4In6() || addr.Zone() != "" {
-			return HostPattern{}, fmt.Errorf("%q is no canonical address", address)
+	for _, wh := range w.DeniedHosts {
+		r, err := wh.HostRule()
+		if err != nil {
+			return err
 		}
-		return HostPattern{Addr: addr}, nil
+		p.DeniedHosts = append(p.DeniedHosts, r)
 	}
-	p := HostPattern{Name: host}
-	if name, ok := strings.CutPrefix(host, "**."); ok {
-		p = HostPattern{Wildcard: ManyLabels, Name: name}
-	} else if name, ok := strings.CutPrefix(host, "*."); ok {
-		p = HostPattern{Wildcard: OneLabel, Name: name}
-	}
-	name, err := CanonicalHost(p.Name)
-	if err == nil && name != p.Name {
-		err = fmt.Errorf("host %q is not canonical; %q is", p.Name, name)
-	}
-	return p, err
+	return nil
 }
 
 func (p *Policy) readRest(w *wirePolicy) error {

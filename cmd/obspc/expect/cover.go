@@ -63,12 +63,8 @@ func (t touches) add(p *ir.Policy, q ir.Request, d ir.Decision) {
 		t.at(d.Rule.From()).decides++
 	}
 	switch q.Kind {
-	case ir.ConnectRequest:
-		for _, e := range p.Endpoints {
-			if e.Host.Matches(q.Host) || e.Host.Addr.IsValid() && e.Host.Addr == q.Addr {
-				concerned[e.Origin] = true
-			}
-		}
+	case ir.ConnectRequest, ir.URLRequest:
+		t.hosts(p, q, concerned)
 	case ir.RenameRequest, ir.LinkRequest:
 		t.paths(p, q.Path, d, concerned)
 		t.paths(p, q.To, d, concerned)
@@ -172,13 +168,43 @@ func stated(p *ir.Policy) []ir.Rule {
 	if p.Unix.Origin != "" {
 		add(&p.Unix)
 	}
+	if p.Loopback.Host {
+		add(&p.Loopback)
+	}
+	for i := range p.DeniedHosts {
+		add(&p.DeniedHosts[i])
+	}
 	for i := range p.Endpoints {
-		add(&p.Endpoints[i])
+		e := &p.Endpoints[i]
+		add(e)
+		for j := range e.Requests {
+			add(&e.Requests[j])
+		}
 	}
 	for i := range p.Syscalls {
 		add(&p.Syscalls[i])
 	}
 	return out
+}
+
+// hosts notes what speaks of the host of a request, and of its method and path.
+func (t touches) hosts(p *ir.Policy, q ir.Request, concerned map[ir.Origin]bool) {
+	for _, r := range p.DeniedHosts {
+		if q.Host != "" && r.Host.Matches(q.Host) {
+			concerned[r.Origin] = true
+		}
+	}
+	for _, e := range p.Endpoints {
+		if !e.Host.Matches(q.Host) && (!e.Host.Addr.IsValid() || e.Host.Addr != q.Addr) {
+			continue
+		}
+		concerned[e.Origin] = true
+		for _, r := range e.Requests {
+			if q.Kind == ir.URLRequest && r.Matches(q.Method, q.Target) {
+				concerned[r.Origin] = true
+			}
+		}
+	}
 }
 
 func order(a, b diag.Range) int {

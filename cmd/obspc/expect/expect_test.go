@@ -187,18 +187,18 @@ func TestTargetsThatDiffer(t *testing.T) {
 // TestWaiversAcceptOneThing asks that a waiver of something else accepts nothing,
 // and that no waiver accepts a target that allows more.
 func TestWaiversAcceptOneThing(t *testing.T) {
-	const endpoint = "policy \"p\" {\nversion = 1\ntargets = [\"bwrap\"]\nnetwork {\nendpoint \"e\" {\nhost = \"a.test\"\nports = [443]\n}\n}\nwaive \"bwrap\" {\nfeatures = [\"network.endpoint\"]\nreason = \"no proxy\"\n}\n}\n"
-	r := ran(t, endpoint, "test \"t\" {\nallow {\nconnect = [\"a.test:443\"]\n}\n}\n")
-	hold(t, answers(r), "3 connect a.test:443: pass allow by p/network.endpoint.e; bwrap waived deny network namespace")
+	const loopback = "policy \"p\" {\nversion = 1\ntargets = [\"bwrap\"]\nnetwork {\nloopback = \"host\"\n}\nwaive \"bwrap\" {\nfeatures = [\"network.loopback-host\"]\nreason = \"not there\"\n}\n}\n"
+	r := ran(t, loopback, "test \"t\" {\nallow {\nconnect = [\"localhost:443\"]\n}\n}\n")
+	hold(t, answers(r), "3 connect localhost:443: pass allow by p/network.loopback; bwrap waived deny network namespace")
 	open := func(p *ir.Policy, files map[string][]byte, b ir.Binding) (models.Answerer, error) {
 		return constant(true), nil
 	}
-	r = ran(t, endpoint, "test \"t\" {\ndeny {\nconnect = [\"b.test:443\"]\n}\n}\n", func(o *Options) { o.Models = []models.Modelled{{Target: ir.Bwrap, Model: open}} })
+	r = ran(t, loopback, "test \"t\" {\ndeny {\nconnect = [\"b.test:443\"]\n}\n}\n", func(o *Options) { o.Models = []models.Modelled{{Target: ir.Bwrap, Model: open}} })
 	hold(t, answers(r), "3 connect b.test:443: fail deny; bwrap fail allow everything")
 	closed := func(p *ir.Policy, files map[string][]byte, b ir.Binding) (models.Answerer, error) {
 		return constant(false), nil
 	}
-	read := strings.Replace(endpoint, "network {", "filesystem {\nread = [\"/x\"]\n}\nnetwork {", 1)
+	read := strings.Replace(loopback, "network {", "filesystem {\nread = [\"/x\"]\n}\nnetwork {", 1)
 	r = ran(t, read, "test \"t\" {\nallow {\nread = [\"/x\"]\n}\n}\n", func(o *Options) { o.Models = []models.Modelled{{Target: ir.Bwrap, Model: closed}} })
 	hold(t, answers(r), "3 read /x: fail allow by p/filesystem.read[0]; bwrap fail deny everything")
 }
@@ -219,8 +219,8 @@ func TestWhatIsNotAskedIsSaid(t *testing.T) {
 	if len(r.Unasked) != 1 || r.Unasked[0].Target != ir.Seatbelt || len(r.Tests[0].Outcomes[0].Targets) != 1 {
 		t.Errorf("not asked: %+v, want seatbelt once", r.Unasked)
 	}
-	r = ran(t, "policy \"p\" {\nversion = 1\ntargets = [\"bwrap\"]\nnetwork {\nendpoint \"e\" {\nhost = \"a.test\"\nports = [443]\n}\n}\n}\n", tests)
-	if len(r.Unasked) != 1 || !strings.Contains(r.Unasked[0].Why, "proxy") || r.Failed() {
+	r = ran(t, "policy \"p\" {\nversion = 1\ntargets = [\"bwrap\"]\nnetwork {\nloopback = \"host\"\n}\n}\n", tests)
+	if len(r.Unasked) != 1 || !strings.Contains(r.Unasked[0].Why, "a network of its own") || r.Failed() {
 		t.Errorf("not asked: %+v, want bwrap and why", r.Unasked)
 	}
 }

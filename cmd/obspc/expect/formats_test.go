@@ -16,13 +16,10 @@ import (
 // one that was not tried live; its names are hard to write down.
 func sample(t *testing.T) *Report {
 	policies := strings.TrimSuffix(workspacePolicy, "}\n") + `  network {
-    endpoint "e" {
-      host  = "a.test"
-      ports = [443]
-    }
+    loopback = "host"
   }
   waive "bwrap" {
-    features = ["network.endpoint"]
+    features = ["network.loopback-host"]
     reason   = "no <proxy> & \"none\" here"
   }
 }
@@ -30,7 +27,7 @@ func sample(t *testing.T) *Report {
 	tests := `test "keys # <stay> & \\closed" {
   allow {
     read    = ["/usr/a # b", "/usr/secret/<x>&\"y\""]
-    connect = ["a.test:443"]
+    connect = ["127.0.0.1:443"]
   }
 }
 `
@@ -65,8 +62,8 @@ func TestWriteText(t *testing.T) {
         at       p.policy.hcl:7:37 (p/filesystem.deny[1])
         bwrap    deny, by mount
         live     skip: nothing stands there
-    p.test.hcl:4:16: PASS: connect a.test:443: allow, endpoint a.test:443 at p.policy.hcl:11:5
-        bwrap    deny, by network namespace: network.endpoint is waived: no <proxy> & "none" here
+    p.test.hcl:4:16: PASS: connect 127.0.0.1:443: allow, loopback host at p.policy.hcl:11:16
+        bwrap    deny, by network namespace: network.loopback-host is waived: no <proxy> & "none" here
         live     skip: nothing stands there
 coverage of p: 3 of 9 statements
     p.policy.hcl:5:16: no test touches write ${workspace} (p/filesystem.write[0])
@@ -123,8 +120,8 @@ not ok 3 - keys \# <stay> & \\closed: allow read /usr/secret/<x>&"y"
     column: 30
   ...
 ok 4 - keys \# <stay> & \\closed: live: allow read /usr/secret/<x>&"y" # SKIP nothing stands there
-ok 5 - keys \# <stay> & \\closed: allow connect a.test:443
-ok 6 - keys \# <stay> & \\closed: live: allow connect a.test:443 # SKIP nothing stands there
+ok 5 - keys \# <stay> & \\closed: allow connect 127.0.0.1:443
+ok 6 - keys \# <stay> & \\closed: live: allow connect 127.0.0.1:443 # SKIP nothing stands there
 `
 	if got != want {
 		t.Errorf("WriteTAP writes\n%s\nwant\n%s", got, want)
