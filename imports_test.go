@@ -104,6 +104,7 @@ var directions = []direction{
 	{"runtime/cgroup", nil, "a control group knows nothing of policies"},
 	{"runtime/domain", []string{"targets/landlock", "compiler/ir"}, "a domain is asked for as its rules say, and not where they come from"},
 	{"runtime/registry", []string{"compiler/ir"}, "keeping runs apart knows what rules mean, and not how they are enforced"},
+	{"runtime/proxy", []string{"targets/egress", "compiler/ir"}, "the proxy knows the rules, and no release and no sandbox"},
 	{"runtime/trace", []string{"compiler/ir"}, "seeing what fails knows no policy and no sandbox"},
 	{"runtime", []string{"runtime/attribute", "runtime/cgroup", "runtime/domain", "runtime/registry", "verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/ir/propose", "compiler/canon", "compiler/syscalls", "runtime/trace"}, "the runtime sees verified releases only, never a policy's text"},
 	{"policies", nil, "the library is data"},
