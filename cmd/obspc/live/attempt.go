@@ -73,6 +73,8 @@ func attempt(word, path, to string) error {
 		return unix.Link(path, to)
 	case string(ir.ExecuteRequest):
 		return unix.Exec(path, []string{path, attemptWord, startedWord}, os.Environ())
+	case string(ir.SyscallRequest):
+		return makeCall(path)
 	case checkWord:
 		return wouldStart(path)
 	case startedWord:

@@ -126,6 +126,9 @@ func (b *Bench) Observe(r compiler.Result, asked ir.Binding, q ir.Request) Obser
 // try makes both attempts.
 func (b *Bench) try(o Observation, s *subject, q ir.Request) Observation {
 	placed := b.placed(q)
+	if q.Kind == ir.SyscallRequest {
+		return b.tryCall(o, s, placed)
+	}
 	word, args := b.words(placed)
 	nodes := treeFor(s.policy, b.binding, placed, b.isFresh)
 	outside, err := b.fresh(nodes, func() (syscall.Errno, error) { return b.control(word, args) })

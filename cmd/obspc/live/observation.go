@@ -28,6 +28,7 @@ type Observation struct {
 	Decide   Verdict // what the policy means
 	Model    Verdict // what the target's model makes of the artifacts that were tried
 	Control  string  // the attempt outside: "allow", the error's name, or "" if it was not made
+	Heard    string  // of a system call: what the kernel found wrong with its arguments outside
 	Kernel   Verdict // "" if the request was not tried
 	Errno    string  // the error of a refusal
 	Why      string  // why it was not tried
@@ -53,10 +54,7 @@ func (o Observation) Judge(want bool) expect.Live {
 	case o.Kernel == "":
 		return expect.Live{Status: expect.Skipped, Why: o.Why}
 	}
-	out := expect.Live{Status: expect.Passed, Why: "the kernel allowed it"}
-	if o.Kernel == Deny {
-		out.Why = "the kernel refused it with " + o.Errno + ", and allowed it outside the sandbox"
-	}
+	out := expect.Live{Status: expect.Passed, Why: o.happened()}
 	if o.Kernel != verdict(want) {
 		out.Status = expect.Failed
 	}
@@ -64,4 +62,17 @@ func (o Observation) Judge(want bool) expect.Live {
 		out.Status, out.Why = expect.Failed, out.Why+", and by the model of the artifact it is denied"
 	}
 	return out
+}
+
+// happened is what the kernel did, for people.
+func (o Observation) happened() string {
+	switch {
+	case o.Heard != "" && o.Kernel == Allow:
+		return "the kernel found fault with its arguments (" + o.Heard + "), as it does outside the sandbox: no filter stands before it"
+	case o.Heard != "":
+		return "the kernel refused it with " + o.Errno + ", and outside the sandbox found fault with its arguments (" + o.Heard + ")"
+	case o.Kernel == Allow:
+		return "the kernel allowed it"
+	}
+	return "the kernel refused it with " + o.Errno + ", and allowed it outside the sandbox"
 }

@@ -19,7 +19,7 @@ func (b *Bench) cannot(asked ir.Binding, q ir.Request) string {
 	case ir.ConnectUnixRequest:
 		return "sockets are not tried: they need a service that listens"
 	case ir.SyscallRequest:
-		return "system calls are not tried: without arguments that mean something, a refusal proves nothing"
+		return callCannot(q.Syscall)
 	}
 	paths := []ir.Path{q.Path}
 	if q.Kind.Pairs() {
