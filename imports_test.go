@@ -75,7 +75,7 @@ var directions = []direction{
 	{"compiler/addresses", nil, "which addresses are special is data, and a search"},
 	{"compiler/syscalls", nil, "the names and numbers of system calls are data"},
 	{"compiler/ir", []string{"compiler/canon", "compiler/syscalls"}, "the meaning must not depend on how it is written or enforced"},
-	{"compiler/ir/diff", []string{"compiler/ir", "compiler/canon"}, "what changed in meaning knows nothing of text or targets"},
+	{"compiler/ir/diff", []string{"compiler/ir", "compiler/canon", "compiler/addresses"}, "what changed in meaning knows nothing of text or targets"},
 	{"compiler/ir/propose", []string{"compiler/ir"}, "what an author may add is asked of what a policy means; who saw the accesses does not matter"},
 	{"compiler/lint", []string{"compiler/ir", "compiler/syscalls"}, "whether a policy is wise is asked of what it means"},
 	{"compiler", []string{"lang", "compiler/ir", "compiler/canon", "compiler/syscalls", "compiler/addresses"}, "the compiler knows no target"},

@@ -36,39 +36,43 @@ type Kind string
 // The kinds. Grant is what requests ask for. Backing: another thing stands behind
 // a path (the host's, a device, memory). Size: of a private memory file system.
 // Binding: where a slot may lie. Names are those that lead to a slot. Protection
-// is the place for the configuration's own carve-out.
+// is the place for the configuration's own carve-out. Connection: what may be done on
+// connections that both allow, as far as no request asks for it, and whose loopback is
+// reached.
 const (
-	GrantAdded        Kind = "grant-added"
-	GrantRemoved      Kind = "grant-removed"
-	BackingChanged    Kind = "backing-changed"
-	SizeRaised        Kind = "size-raised"
-	SizeLowered       Kind = "size-lowered"
-	BindingAdmitted   Kind = "binding-admitted"
-	BindingRefused    Kind = "binding-refused"
-	VariableAdded     Kind = "variable-added"
-	VariableRemoved   Kind = "variable-removed"
-	VariableChanged   Kind = "variable-changed"
-	LimitRaised       Kind = "limit-raised"
-	LimitLowered      Kind = "limit-lowered"
-	LimitAdded        Kind = "limit-added"
-	LimitRemoved      Kind = "limit-removed"
-	NameAdded         Kind = "system-name-added"
-	NameRemoved       Kind = "system-name-removed"
-	CommandAdded      Kind = "command-added"
-	CommandRemoved    Kind = "command-removed"
-	CommandWidened    Kind = "command-widened"
-	CommandNarrowed   Kind = "command-narrowed"
-	CommandChanged    Kind = "command-changed"
-	WorkspaceWidened  Kind = "workspace-widened"
-	WorkspaceNarrowed Kind = "workspace-narrowed"
-	ProtectionAdded   Kind = "protection-added"
-	ProtectionRemoved Kind = "protection-removed"
-	TargetAdded       Kind = "target-added"
-	TargetRemoved     Kind = "target-removed"
-	WaiverAdded       Kind = "waiver-added"
-	WaiverRemoved     Kind = "waiver-removed"
-	PolicyAdded       Kind = "policy-added"
-	PolicyRemoved     Kind = "policy-removed"
+	GrantAdded         Kind = "grant-added"
+	GrantRemoved       Kind = "grant-removed"
+	BackingChanged     Kind = "backing-changed"
+	SizeRaised         Kind = "size-raised"
+	SizeLowered        Kind = "size-lowered"
+	BindingAdmitted    Kind = "binding-admitted"
+	BindingRefused     Kind = "binding-refused"
+	ConnectionWidened  Kind = "connection-widened"
+	ConnectionNarrowed Kind = "connection-narrowed"
+	VariableAdded      Kind = "variable-added"
+	VariableRemoved    Kind = "variable-removed"
+	VariableChanged    Kind = "variable-changed"
+	LimitRaised        Kind = "limit-raised"
+	LimitLowered       Kind = "limit-lowered"
+	LimitAdded         Kind = "limit-added"
+	LimitRemoved       Kind = "limit-removed"
+	NameAdded          Kind = "system-name-added"
+	NameRemoved        Kind = "system-name-removed"
+	CommandAdded       Kind = "command-added"
+	CommandRemoved     Kind = "command-removed"
+	CommandWidened     Kind = "command-widened"
+	CommandNarrowed    Kind = "command-narrowed"
+	CommandChanged     Kind = "command-changed"
+	WorkspaceWidened   Kind = "workspace-widened"
+	WorkspaceNarrowed  Kind = "workspace-narrowed"
+	ProtectionAdded    Kind = "protection-added"
+	ProtectionRemoved  Kind = "protection-removed"
+	TargetAdded        Kind = "target-added"
+	TargetRemoved      Kind = "target-removed"
+	WaiverAdded        Kind = "waiver-added"
+	WaiverRemoved      Kind = "waiver-removed"
+	PolicyAdded        Kind = "policy-added"
+	PolicyRemoved      Kind = "policy-removed"
 )
 
 // kinds gives each kind its effect, and the kind it is when the policies trade
@@ -82,6 +86,7 @@ var kinds = map[Kind]struct {
 	BackingChanged: {Mixed, BackingChanged},
 	SizeRaised:     {Widened, SizeLowered}, SizeLowered: {Narrowed, SizeRaised},
 	BindingAdmitted: {Widened, BindingRefused}, BindingRefused: {Narrowed, BindingAdmitted},
+	ConnectionWidened: {Widened, ConnectionNarrowed}, ConnectionNarrowed: {Narrowed, ConnectionWidened},
 	VariableAdded: {Widened, VariableRemoved}, VariableRemoved: {Narrowed, VariableAdded},
 	VariableChanged: {Mixed, VariableChanged},
 	LimitRaised:     {Widened, LimitLowered}, LimitLowered: {Narrowed, LimitRaised},

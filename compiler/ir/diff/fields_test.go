@@ -14,7 +14,7 @@ import (
 // allowed: a difference in one of them alone is none.
 var meaningless = []string{
 	"Policy.Name", "Endpoint.Name",
-	"FileRule.Origin", "ExecuteRule.Origin", "UnixRule.Origin", "Endpoint.Origin", "Variable.Origin", "Limit.Origin",
+	"FileRule.Origin", "ExecuteRule.Origin", "UnixRule.Origin", "Endpoint.Origin", "RequestRule.Origin", "HostRule.Origin", "LoopbackRule.Origin", "Variable.Origin", "Limit.Origin",
 	"Name.Origin", "SyscallRule.Origin", "Command.Origin", "Waiver.Origin",
 }
 
@@ -27,9 +27,21 @@ func everything() *ir.Policy {
 			{Path: ir.MustPath("/a"), Level: ir.Read, Only: true, Optional: true, Origin: "p/a"},
 			{Path: ir.MustPath("/b"), Level: ir.Write, Backing: ir.TmpFS, Size: 1 << 20, Origin: "p/b"},
 		},
-		Execute:   []ir.ExecuteRule{{Path: ir.MustPath("/b/x"), Only: true, Optional: true, Origin: "p/x"}},
-		Unix:      ir.UnixRule{Visible: true, Origin: "p/unix"},
-		Endpoints: []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{443}, Executables: []ir.Path{ir.MustPath("/b/x")}, Origin: "p/e"}},
+		Execute:  []ir.ExecuteRule{{Path: ir.MustPath("/b/x"), Only: true, Optional: true, Origin: "p/x"}},
+		Unix:     ir.UnixRule{Visible: true, Origin: "p/unix"},
+		Loopback: ir.LoopbackRule{Host: true, Origin: "p/l"},
+		Endpoints: []ir.Endpoint{
+			{Name: "e", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{443}, Executables: []ir.Path{ir.MustPath("/b/x")}, Origin: "p/e"},
+			{
+				Name: "f", Host: ir.HostPattern{Wildcard: ir.ManyLabels, Name: "b.test"}, Ports: []uint16{80}, Protocol: ir.REST, Origin: "p/f",
+				Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12")},
+				Requests: []ir.RequestRule{
+					{Allow: true, Methods: []string{"GET", "POST"}, Path: "/a/**", Origin: "p/f.a"},
+					{Methods: []string{"GET"}, Path: "/a/b", Origin: "p/f.d"},
+				},
+			},
+		},
+		DeniedHosts: []ir.HostRule{{Host: ir.HostPattern{Wildcard: ir.OneLabel, Name: "ads.b.test"}, Origin: "p/d"}},
 		Environment: []ir.Variable{
 			{Name: "V", Value: ir.Value{ir.Literal("v"), ir.SlotRef(ir.Home)}, Origin: "p/v"},
 		},
@@ -90,7 +102,7 @@ func TestEveryFieldCounts(t *testing.T) {
 }
 
 // leaves are types that are changed as a whole.
-var leaves = []reflect.Type{reflect.TypeFor[ir.Path](), reflect.TypeFor[ir.Value](), reflect.TypeFor[netip.Addr]()}
+var leaves = []reflect.Type{reflect.TypeFor[ir.Path](), reflect.TypeFor[ir.Value](), reflect.TypeFor[netip.Addr](), reflect.TypeFor[netip.Prefix]()}
 
 // fields calls each with every field below v that holds a value, and the way to it.
 func fields(v reflect.Value, at []int, each func(name string, at []int)) {
@@ -149,6 +161,10 @@ func alter(t *testing.T, name string, v reflect.Value) {
 		v.SetString(string(ir.IntegerForm))
 	case name == "Command.Fields":
 		v.Index(0).Field(0).SetString("other")
+	case name == "Endpoint.Protocol" && v.String() == string(ir.REST):
+		v.SetString(string(ir.Web))
+	case name == "Endpoint.Protocol":
+		v.SetString(string(ir.REST))
 	case v.Kind() == reflect.Slice:
 		v.SetLen(v.Len() - 1)
 	case v.Kind() == reflect.Pointer:

@@ -14,10 +14,17 @@ import (
 // both policies. An exact name, "*." and "**." are constant on each node's own
 // name, on names of one label more that no child has, and on those of two and
 // more; so the name, ★.name and ★.★.name represent all. Of ports only those that
-// an endpoint of the class names can differ: no endpoint admits another.
+// an endpoint of the class names can differ: no endpoint admits another. A host that a
+// policy denies has no port there. Where both policies let a class be reached, how its
+// connections are handled is compared as well (handling).
 func (c *comparison) hosts() {
 	root, addrs := c.domains()
 	h := hostView{comparison: c, labels: labels(root)}
+	for side, p := range c.policies {
+		private := *p
+		private.Loopback = ir.LoopbackRule{} // which loopback tells of
+		h.deciders[side] = ir.NewDecider(&private)
+	}
 	for side, p := range c.policies {
 		h.stated[side] = map[string]*ir.Endpoint{}
 		for i := range p.Endpoints {
@@ -27,13 +34,20 @@ func (c *comparison) hosts() {
 	nothing := &nearby{}
 	h.domain(root, nothing, nothing)
 	for _, addr := range slices.SortedFunc(maps.Keys(addrs), netip.Addr.Compare) {
-		at := h.class(addr.String(), ir.Request{Addr: addr}, nothing, addrs[addr])
+		at := h.class(addr.String(), ir.Request{Addr: addr}, nothing, addrs[addr], denials{})
 		h.compare(at)
 	}
 	for _, g := range h.groups {
 		c.tell(g.change(h.stated[1-g.side][g.endpoint.Name]))
 	}
+	for _, g := range h.handled {
+		c.tell(g.change())
+	}
+	c.loopback()
 }
+
+// denials are the rules that deny a class, by side; nil where none does.
+type denials [2]*ir.HostRule
 
 // domain is one name of the trie, and the endpoints whose pattern stands at it, by
 // side.
@@ -43,6 +57,7 @@ type domain struct {
 	exact    [2][]*ir.Endpoint
 	one      [2][]*ir.Endpoint
 	many     [2][]*ir.Endpoint
+	denied   [3]denials // by wildcard
 }
 
 // domains is the joint trie of names, and the endpoints by address.
@@ -66,6 +81,12 @@ func (c *comparison) domains() (*domain, map[netip.Addr][2][]*ir.Endpoint) {
 			default:
 				d.exact[side] = append(d.exact[side], e)
 			}
+		}
+	}
+	for side, p := range c.policies {
+		for i := range p.DeniedHosts {
+			h := p.DeniedHosts[i].Host
+			root.at(h.Name).denied[h.Wildcard][side] = &p.DeniedHosts[i]
 		}
 	}
 	return root, addrs
@@ -105,10 +126,14 @@ func labels(d *domain) map[string]bool {
 // hostView is the comparison of hosts under way.
 type hostView struct {
 	*comparison
-	labels map[string]bool
-	stated [2]map[string]*ir.Endpoint // by name
-	byKey  map[hostKey]*hostGroup
-	groups []*hostGroup
+	deciders [2]*ir.Decider
+	labels   map[string]bool
+	stated   [2]map[string]*ir.Endpoint // by name
+	byKey    map[hostKey]*hostGroup
+	groups   []*hostGroup
+	handled  []*handlingGroup
+	byWords  map[string]*handlingGroup
+	searched map[string]searched
 }
 
 // nearby is one class of hosts: how it reads, a request that represents it, and
@@ -117,8 +142,17 @@ type nearby struct {
 	name    string
 	request ir.Request
 	ports   [2]*ports
+	denied  denials
 	within  *nearby
 	told    map[opening]*hostGroup // where the class is not as the wider one
+}
+
+// who may use a port of the class.
+func (n *nearby) who(side int, port uint16) programs {
+	if n.denied[side] != nil {
+		return programs{}
+	}
+	return n.ports[side].at(port)
 }
 
 // opening is a port that one side alone opens.
@@ -138,11 +172,12 @@ func (n *nearby) group(o opening) *hostGroup {
 }
 
 // class is a class that the endpoints add to, within another.
-func (h *hostView) class(name string, r ir.Request, within *nearby, add [2][]*ir.Endpoint) *nearby {
+func (h *hostView) class(name string, r ir.Request, within *nearby, add [2][]*ir.Endpoint, denied denials) *nearby {
 	r.Kind = ir.ConnectRequest
-	out := &nearby{name: name, request: r, within: within, told: map[opening]*hostGroup{}}
+	out := &nearby{name: name, request: r, within: within, told: map[opening]*hostGroup{}, denied: within.denied}
 	for side := range out.ports {
 		out.ports[side] = within.ports[side].with(add[side])
+		out.denied[side] = cmp.Or(out.denied[side], denied[side])
 	}
 	return out
 }
@@ -151,19 +186,20 @@ func (h *hostView) class(name string, r ir.Request, within *nearby, add [2][]*ir
 // what holds two and more labels below it, and one label below it.
 func (h *hostView) domain(d *domain, deep, near *nearby) {
 	if d.name != "" {
-		self := h.class(d.name, ir.Request{Host: d.name}, near, d.exact)
+		self := h.class(d.name, ir.Request{Host: d.name}, near, d.exact, d.denied[ir.Exact])
 		h.compare(self)
 		one, two := h.below(d.name)
 		if two != "" {
-			deep = h.class("**."+d.name, ir.Request{Host: two}, deep, d.many)
+			deep = h.class("**."+d.name, ir.Request{Host: two}, deep, d.many, d.denied[ir.ManyLabels])
 			h.compare(deep)
-			near = h.class("*."+d.name, ir.Request{Host: one}, deep, d.one)
+			near = h.class("*."+d.name, ir.Request{Host: one}, deep, d.one, d.denied[ir.OneLabel])
 			h.compare(near)
 		} else if one != "" { // no name is longer by two labels
 			for side := range d.one {
 				d.one[side] = append(d.one[side], d.many[side]...)
+				d.denied[ir.OneLabel][side] = cmp.Or(d.denied[ir.OneLabel][side], d.denied[ir.ManyLabels][side])
 			}
-			near = h.class("*."+d.name, ir.Request{Host: one}, deep, d.one)
+			near = h.class("*."+d.name, ir.Request{Host: one}, deep, d.one, d.denied[ir.OneLabel])
 			h.compare(near)
 		}
 	}
@@ -210,10 +246,16 @@ func (h *hostView) compare(at *nearby) {
 			}
 		}
 	}
+	if at.denied != at.within.denied {
+		for _, p := range at.ports {
+			p.name(named)
+		}
+	}
 	for _, port := range slices.Sorted(maps.Keys(named)) {
+		h.handling(at, port)
 		for side := range at.ports {
-			who := at.ports[side].at(port).beyond(at.ports[1-side].at(port))
-			wide := at.within.ports[side].at(port).beyond(at.within.ports[1-side].at(port))
+			who := at.who(side, port).beyond(at.who(1-side, port))
+			wide := at.within.who(side, port).beyond(at.within.who(1-side, port))
 			o := opening{side, port}
 			switch {
 			case slices.Equal(who, wide):
@@ -238,6 +280,7 @@ type hostKey struct {
 // hostGroup is what one endpoint allows and the other policy does not.
 type hostGroup struct {
 	hostKey
+	denied  *ir.HostRule // that the other policy denies it by
 	names   []string
 	ports   map[uint16]bool
 	by      map[string]bool
@@ -250,13 +293,15 @@ type hostGroup struct {
 func (h *hostView) group(side int, r ir.Request) *hostGroup {
 	got := h.deciders[side].Decide(r)
 	e, ok := got.Rule.(*ir.Endpoint)
-	if !ok || h.deciders[1-side].Decide(r).Allow {
+	refused := h.deciders[1-side].Decide(r)
+	if !ok || refused.Allow {
 		panic("bug in obspc: not one policy alone allows " + r.String())
 	}
 	k := hostKey{side, e}
 	g := h.byKey[k]
 	if g == nil {
 		g = &hostGroup{hostKey: k, ports: map[uint16]bool{}, by: map[string]bool{}}
+		g.denied, _ = refused.Rule.(*ir.HostRule)
 		if h.byKey == nil {
 			h.byKey = map[hostKey]*hostGroup{}
 		}
@@ -316,7 +361,10 @@ func (g *hostGroup) change(other *ir.Endpoint) Change {
 	slices.SortStableFunc(out.Witnesses, func(x, y Witness) int { return cmp.Compare(x.Request.Port, y.Request.Port) })
 	var stated [2]*Statement
 	stated[g.side] = &Statement{g.endpoint.String(), g.endpoint.Origin}
-	if other != nil {
+	switch {
+	case g.denied != nil:
+		stated[1-g.side] = &Statement{g.denied.String(), g.denied.Origin}
+	case other != nil:
 		stated[1-g.side] = &Statement{other.String(), other.Origin}
 	}
 	out.Old, out.New = stated[before], stated[after]

@@ -18,6 +18,29 @@ type programs struct {
 type ports struct {
 	wider *ports
 	own   map[uint16]programs
+	from  []*ir.Endpoint // that opened them
+}
+
+// name adds every port that is opened.
+func (p *ports) name(all map[uint16]bool) {
+	for ; p != nil; p = p.wider {
+		for port := range p.own {
+			all[port] = true
+		}
+	}
+}
+
+// endpoints are those on the port.
+func (p *ports) endpoints(port uint16) []*ir.Endpoint {
+	var out []*ir.Endpoint
+	for ; p != nil; p = p.wider {
+		for _, e := range p.from {
+			if slices.Contains(e.Ports, port) {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
 }
 
 func (p *ports) at(port uint16) programs {
@@ -34,7 +57,7 @@ func (p *ports) with(endpoints []*ir.Endpoint) *ports {
 	if len(endpoints) == 0 {
 		return p
 	}
-	out := &ports{wider: p, own: map[uint16]programs{}}
+	out := &ports{wider: p, own: map[uint16]programs{}, from: endpoints}
 	for _, e := range endpoints {
 		for _, port := range e.Ports {
 			who, ok := out.own[port]
