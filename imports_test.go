@@ -106,7 +106,7 @@ var directions = []direction{
 	{"runtime/registry", []string{"compiler/ir"}, "keeping runs apart knows what rules mean, and not how they are enforced"},
 	{"runtime/proxy", []string{"targets/egress", "compiler/ir"}, "the proxy knows the rules, and no release and no sandbox"},
 	{"runtime/trace", []string{"compiler/ir"}, "seeing what fails knows no policy and no sandbox"},
-	{"runtime", []string{"runtime/attribute", "runtime/cgroup", "runtime/domain", "runtime/registry", "verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/ir/propose", "compiler/canon", "compiler/syscalls", "runtime/trace"}, "the runtime sees verified releases only, never a policy's text"},
+	{"runtime", []string{"runtime/attribute", "runtime/proxy", "runtime/cgroup", "runtime/domain", "runtime/registry", "verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/ir/propose", "compiler/canon", "compiler/syscalls", "runtime/trace"}, "the runtime sees verified releases only, never a policy's text"},
 	{"policies", nil, "the library is data"},
 	{"policies/library", []string{"policies", "lang"}, "reading templates knows nothing of what they mean"},
 	{"cmd/obsrun", []string{"runtime", "verify", "verify/release", "compiler/ir", "targets/*"}, "obsrun reads releases only"},

@@ -75,6 +75,12 @@ func (r *execution) environment(plan *run.Plan) *Refusal {
 	if err != nil {
 		return refuse(Input, "", "%v", err)
 	}
+	if r.out != nil {
+		added = append(added, plan.ProxyVariables(proxyInside, r.out.direct())...)
+		if r.out.bundle != nil {
+			added = append(added, plan.TrustVariables(trustBundle)...)
+		}
+	}
 	r.command.env = r.terminalKind(append(stated, added...))
 	r.evidence.environment(r.command.env)
 	return nil

@@ -23,7 +23,8 @@ type Word string
 // limit of the policy was reached; LimitLost: because one could not be watched any
 // more. SetupFailed: the sandbox could not be made. ExecFailed: the command
 // itself could not be started. ProtectionLost: something outside changed
-// the sandbox's mounts, and the command was killed.
+// the sandbox's mounts, and the command was killed. EgressLost: its proxy failed, and
+// the command was killed.
 const (
 	Exited      Word = "exited"
 	Signaled    Word = "signaled"
@@ -36,6 +37,7 @@ const (
 	ProtectionLost Word = "protection-lost"
 	LimitReached   Word = "limit-reached"
 	LimitLost      Word = "limit-lost"
+	EgressLost     Word = "egress-lost"
 )
 
 // Modes of a run: governed commands of a release, or any command under a policy
@@ -78,6 +80,7 @@ type Evidence struct {
 	Environment []string          `json:"environment,omitempty"`
 	Limits      []LimitEvidence   `json:"limits,omitempty"`
 	Landlock    *LandlockEvidence `json:"landlock,omitempty"` // absent: no domain was made
+	Egress      *EgressEvidence   `json:"egress,omitempty"`   // absent: there was no way out
 
 	Started    string          `json:"started"` // RFC 3339, UTC
 	Finished   string          `json:"finished"`

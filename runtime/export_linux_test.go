@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/compiler/ir/propose"
+	"github.com/obspc/obspc/runtime/proxy"
 	"github.com/obspc/obspc/runtime/trace"
 	"github.com/obspc/obspc/targets/seccomp"
 	"github.com/obspc/obspc/verify"
@@ -114,6 +117,37 @@ func Guarded(t *Terminal, do func()) { t.guarded(do)() }
 
 // CheckMaster is checkMaster.
 func CheckMaster(fd int) error { return checkMaster(fd) }
+
+// UseNames has names resolved by this table alone.
+func UseNames(names map[string][]netip.Addr) (undo func()) {
+	before := resolveHost
+	resolveHost = func(_ context.Context, host string) ([]netip.Addr, error) {
+		if list, ok := names[host]; ok {
+			return list, nil
+		}
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return func() { resolveHost = before }
+}
+
+// Outlet is what serves in the place of the proxy.
+type Outlet = outlet
+
+// UseOutlet has others serve in the place of the proxy.
+func UseOutlet(another func(proxy.Config) Outlet) (undo func()) {
+	before := newOutlet
+	newOutlet = another
+	return func() { newOutlet = before }
+}
+
+// Logged is the evidence of n decisions that are alike.
+func Logged(n int, e proxy.Event) *EgressEvidence {
+	var log egressLog
+	for range n {
+		log.add(e)
+	}
+	return log.evidence()
+}
 
 // CheckListener is checkListener.
 func CheckListener(fd, init int) error { return checkListener(fd, init) }

@@ -186,7 +186,7 @@ func (r *execution) endedBy(word Word, exit int, name ir.LimitName, how string) 
 	if word != Signaled {
 		e.Reason += "; the command was killed with everything it had started"
 	}
-	e.Help = "raise " + attribute(name)
+	e.Help = "raise " + attributeOf(name)
 }
 
 // signalled are the signals with which the kernel ends a process that has reached
@@ -238,12 +238,12 @@ func (r *execution) noteFull(m *meter) {
 
 // limitLost is a run that could not be held to a limit any more.
 func limitLost(b *breach) *Refusal {
-	r := refuse(No, "", "%s could not be kept any more, so the command was killed with everything it had started: %s", attribute(b.limit), b.how)
+	r := refuse(No, "", "%s could not be kept any more, so the command was killed with everything it had started: %s", attributeOf(b.limit), b.how)
 	r.Word = LimitLost
 	return r
 }
 
 // limitTooSmall is a limit that setting the sandbox up passes already.
 func limitTooSmall(l ir.Limit) *Refusal {
-	return setupFailed("raise "+attribute(l.Name), "%s limit of %s reached while the sandbox was set up", l.Name, l.Amount())
+	return setupFailed("raise "+attributeOf(l.Name), "%s limit of %s reached while the sandbox was set up", l.Name, l.Amount())
 }

@@ -61,6 +61,7 @@ func (r *execution) materialise() *Refusal {
 	r.launch = launch{
 		tool: r.tool.path.String(), stream: stream, seccomp: program, added: added, masks: len(fds.Masks), stdin: r.job.Stdin != nil,
 		terminal: r.job.Terminal != nil, traced: r.job.Trace, devices: ownDevices(r.bound, table), group: r.bounds.group,
+		listens: r.out != nil,
 	}
 	r.evidence.Stream = &DigestEvidence{SHA256: hexSHA256(stream), Bytes: len(stream)}
 	if refusal := r.needDomain(); refusal != nil {
@@ -168,6 +169,9 @@ func (r *execution) instructions() *instructions {
 		Path: []byte(c.path), Argv: bytesOf(c.argv), Env: bytesOf(c.env), Dir: r.visibleDirectory(), Command: c.id, ByFile: c.byFile,
 		Domain: r.domain(), Terminal: r.launch.terminal, Listen: r.launch.listens,
 		Filter: r.launch.added,
+	}
+	if r.out != nil {
+		do.Trust = r.out.bundle
 	}
 	do.Limits, do.Last = r.rlimits()
 	for _, at := range r.compared {

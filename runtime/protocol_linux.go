@@ -26,6 +26,7 @@ type ending struct {
 	cancelled bool
 	fault     *fault // the command could not be started after all
 	lost      string // how its protection was lost
+	noWay     string // how its proxy was lost
 	breach    *breach
 	used      time.Duration // processor time
 }
@@ -225,10 +226,10 @@ func (s *sandbox) release() error {
 }
 
 // wait supervises a command that was released, until its whole tree is dead. It
-// kills the tree when the guard sees that it is not confined any more, or the meter
-// that it uses more than it may. Started is called once the command is, or will not
-// be.
-func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, error) {
+// kills the tree when the guard sees that it is not confined any more, when its way
+// out is lost, or when the meter sees that it uses more than it may. Started is called
+// once the command is, or will not be.
+func (s *sandbox) wait(w *wake, out *wayOut, timeout time.Duration, started func()) (ending, error) {
 	var end ending
 	var deadline time.Time
 	if timeout > 0 {
@@ -238,14 +239,19 @@ func (s *sandbox) wait(w *wake, timeout time.Duration, started func()) (ending, 
 		status := unix.PollFd{Fd: int32(s.status), Events: unix.POLLIN}
 		socket := unix.PollFd{Fd: int32(s.socket), Events: unix.POLLIN}
 		tree := unix.PollFd{Fd: int32(s.pidfd), Events: unix.POLLIN}
-		watched, used := s.guard.polls(), s.meter.poll()
-		late, err := w.poll(deadline, &status, &socket, &tree, &watched[0], &watched[1], &used)
+		watched, used, way := s.guard.polls(), s.meter.poll(), out.poll()
+		late, err := w.poll(deadline, &status, &socket, &tree, &watched[0], &watched[1], &used, &way)
 		if err == nil && end.lost == "" {
 			if end.lost = s.guard.lost(watched); end.lost != "" {
 				s.kill()
 				w, deadline = &quiet, time.Time{}
 				s.guard.close()
 			}
+		}
+		if way.Revents != 0 {
+			end.noWay, out = out.lost(), nil
+			s.kill()
+			w, deadline = &quiet, time.Time{}
 		}
 		switch {
 		case errors.Is(err, errCancelled):

@@ -114,13 +114,13 @@ func (l LimitEvidence) Amount() string {
 }
 
 // Attribute is where a policy states the limit.
-func (l LimitEvidence) Attribute() string { return attribute(ir.LimitName(l.Name)) }
+func (l LimitEvidence) Attribute() string { return attributeOf(ir.LimitName(l.Name)) }
 
 // shmLimit names the size of /dev/shm.
 const shmLimit ir.LimitName = "shm"
 
-// attribute is where a policy states a limit.
-func attribute(name ir.LimitName) string {
+// attributeOf is where a policy states a limit.
+func attributeOf(name ir.LimitName) string {
 	if name == shmLimit {
 		return "system.shm"
 	}

@@ -84,6 +84,7 @@ type execution struct {
 	command           *command
 	bounds            bounds
 	launch            launch
+	out               *wayOut // nil when the policy has no endpoint
 	traced            *traced // nil when nobody asked for a trace
 }
 
@@ -241,7 +242,7 @@ func (r *execution) named() []ir.Path {
 	for _, e := range r.bound.Execute {
 		paths = append(paths, e.Path)
 	}
-	return paths
+	return append(paths, r.programs()...)
 }
 
 // look takes the facts.
@@ -251,6 +252,9 @@ func (r *execution) look() (refusal *Refusal) {
 	}
 	r.evidence.Facts = r.survey.evidence()
 	if refusal := r.survey.checkLinkCounts(r.bound, r.fresh); refusal != nil {
+		return refusal
+	}
+	if refusal := r.bindEgress(); refusal != nil {
 		return refusal
 	}
 	return r.checkExecute()

@@ -103,7 +103,11 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 // watch lets the command go and waits until everything it started is dead.
 func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	out, err := r.streams()
-	refusal := r.attach(s)
+	refusal := r.openWayOut(s)
+	defer func() { r.evidence.Egress = r.out.close() }()
+	if refusal == nil {
+		refusal = r.attach(s)
+	}
 	var pumps *pumps
 	if refusal == nil {
 		pumps, refusal = r.pump(s, out, err)
@@ -116,7 +120,7 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	}
 	end, fault := ending{}, s.release()
 	if fault == nil {
-		end, fault = s.wait(w, r.command.timeout, r.command.release)
+		end, fault = s.wait(w, r.out, r.command.timeout, r.command.release)
 	} else {
 		s.kill()
 	}
@@ -136,6 +140,8 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	switch {
 	case end.lost != "":
 		return protectionLost(end.lost)
+	case end.noWay != "":
+		return egressLost(end.noWay)
 	case fault != nil:
 		return setupFailed("", "the sandbox was lost before the command was started")
 	case !passed:

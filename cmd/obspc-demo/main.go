@@ -37,6 +37,7 @@ type stage struct {
 	batch, secret, workspace string
 	vars                     []string
 	shell                    string
+	server, other            *server // the policy has an endpoint for the first
 }
 
 func demo(bin string) (err error) {
@@ -54,6 +55,8 @@ func demo(bin string) (err error) {
 	if err != nil {
 		return err
 	}
+	defer s.server.stop()
+	defer s.other.stop()
 	for _, step := range []func() error{s.release, s.govern, s.probes, s.tamper} {
 		if err := step(); err != nil {
 			return err
@@ -77,6 +80,13 @@ func newStage(bin, dir string) (*stage, error) {
 		os.Mkdir(s.workspace, 0o700),
 	)
 	if err != nil {
+		return nil, err
+	}
+	if s.server, err = newServer(); err != nil {
+		return nil, err
+	}
+	if s.other, err = newServer(); err != nil {
+		s.server.stop()
 		return nil, err
 	}
 	return s, s.choosePrograms()
@@ -103,7 +113,7 @@ func (s *stage) choosePrograms() error {
 	}
 	s.vars = []string{
 		"--var", "batch=" + s.batch, "--var", "shell=" + s.shell,
-		"--var", "programs=[" + strings.Join(programs, ",") + "]",
+		"--var", "programs=[" + strings.Join(programs, ",") + "]", "--var", fmt.Sprintf("port=%d", s.server.port),
 	}
 	return nil
 }

@@ -22,30 +22,37 @@ type probe struct {
 
 // probes shows what the sandbox allows and refuses.
 func (s *stage) probes() error {
-	requests, address, stop, err := countingServer()
-	if err != nil {
-		return err
-	}
-	defer stop()
 	target := filepath.Join(s.dir, "planted")
-	connect := fmt.Sprintf(`exec 3<>/dev/tcp/127.0.0.1/%d && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && read -r line <&3 && echo "$line"`, address.Port)
+	direct := fmt.Sprintf(`exec 3<>/dev/tcp/127.0.0.1/%d && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && read -r line <&3 && echo "$line"`, s.server.port)
 	fmt.Printf("\nEach attempt is made outside first (the control), then inside:\n")
 	for _, p := range []probe{
 		{"read a file that is granted", []string{"/usr/bin/cat", s.batch}, true, nil},
 		{"read a file that is not", []string{"/usr/bin/cat", s.secret}, false, nil},
 		{"write outside the workspace", []string{s.shell, "-c", `echo x > "$1"`, "write", target}, false, func() error { return os.Remove(target) }},
 		{"start a program that is not listed", []string{s.shell, "-c", "/usr/bin/id -u"}, false, nil},
-		{"connect to the host's loopback", []string{"/usr/bin/bash", "-c", connect}, false, nil},
+		{"connect to the host's loopback", []string{"/usr/bin/bash", "-c", direct}, false, nil},
+		{"reach the endpoint's server", []string{"/usr/bin/bash", "-c", throughProxy(s.server.port)}, true, nil},
+		{"reach another server the same way", []string{"/usr/bin/bash", "-c", throughProxy(s.other.port)}, false, nil},
 	} {
 		if err := s.try(p); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("\nThe server on the host's loopback counted %d request: the control's.\n", requests.Load())
-	if n := requests.Load(); n != 1 {
-		return fmt.Errorf("the server counted %d requests, want the control's one", n)
+	got, other := s.server.requests.Load(), s.other.requests.Load()
+	fmt.Printf("\nThe endpoint's server counted %d requests, two of them the controls'; the other %d, the control's.\n", got, other)
+	if got != 3 || other != 1 {
+		return fmt.Errorf("the servers counted %d and %d requests, want 3 and 1", got, other)
 	}
 	return nil
+}
+
+// throughProxy is a script that gets a page of a server on localhost by the proxy of
+// its environment, and straight from the server where there is none.
+func throughProxy(port int) string {
+	return fmt.Sprintf(`at=${http_proxy:-http://127.0.0.1:%[1]d} at=${at#http://}
+exec 3<>"/dev/tcp/${at%%:*}/${at#*:}" &&
+printf 'GET http://localhost:%[1]d/ HTTP/1.1\r\nHost: localhost:%[1]d\r\nConnection: close\r\n\r\n' >&3 &&
+read -r line <&3 && echo "$line" && [[ $line == *" 200 "* ]]`, port)
 }
 
 func (s *stage) try(p probe) error {
@@ -73,23 +80,29 @@ func (s *stage) try(p probe) error {
 	return nil
 }
 
-// countingServer answers on the loopback and counts.
-func countingServer() (*atomic.Int64, *net.TCPAddr, func(), error) {
+// server answers on the loopback and counts.
+type server struct {
+	port     int
+	requests atomic.Int64
+	stop     func()
+}
+
+func newServer() (*server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	requests := new(atomic.Int64)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		requests.Add(1)
+	s := &server{port: listener.Addr().(*net.TCPAddr).Port}
+	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.requests.Add(1)
 		fmt.Fprintln(w, "hello")
 	})}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	stop := func() {
-		if err := errors.Join(server.Close(), <-done); err != nil && !errors.Is(err, http.ErrServerClosed) {
+	go func() { done <- web.Serve(listener) }()
+	s.stop = func() {
+		if err := errors.Join(web.Close(), <-done); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			fmt.Fprintln(os.Stderr, "demo:", err)
 		}
 	}
-	return requests, listener.Addr().(*net.TCPAddr), stop, nil
+	return s, nil
 }

@@ -283,6 +283,13 @@ func (c *call) explain(o *runtime.Outcome) {
 			fmt.Fprintf(c.stderr, "obsrun: %s limit of %s reached; raise %s\n", l.Name, l.Amount(), l.Attribute())
 		}
 	}
+	if first := e.Egress.FirstDenied(); first != nil && e.Mode == runtime.Development {
+		more := ""
+		if n := e.Egress.Denied - 1; n > 0 {
+			more = fmt.Sprintf(" (the first of %d denials)", n+1)
+		}
+		fmt.Fprintf(c.stderr, "obsrun: the proxy denied: %s%s; --evidence FILE lists what it decided\n", first.Reason, more)
+	}
 	for _, fault := range e.Cleanup.Faults {
 		fmt.Fprintf(c.stderr, "obsrun: cleaning up: %s\n", fault)
 	}

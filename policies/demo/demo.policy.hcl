@@ -17,6 +17,12 @@ variable "programs" {
   description = "Real paths of the programs that may be started"
 }
 
+variable "port" {
+  type        = number
+  default     = 8080
+  description = "Port of the demo's own server on this machine's loopback"
+}
+
 # A governed command: callers choose it by name and fill in what is typed.
 policy "batch" {
   version     = 1
@@ -80,6 +86,16 @@ policy "probe" {
     read    = [var.batch]
     write   = [workspace]
     execute = concat([var.shell], var.programs)
+  }
+
+  # The way out: this one server, through the proxy. Addresses of the loopback are
+  # special, so the endpoint says that its name may lead there.
+  network {
+    endpoint "server" {
+      host      = "localhost"
+      ports     = [var.port]
+      addresses = ["127.0.0.0/8", "::1/128"]
+    }
   }
 
   environment {

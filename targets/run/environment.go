@@ -43,8 +43,7 @@ const (
 func (p *Plan) Additions(b ir.Binding, find func(ir.Path) Found) ([]string, error) {
 	var out []string
 	add := func(name, value string) {
-		stated := slices.ContainsFunc(p.Variables, func(v ir.Variable) bool { return v.Name == name })
-		if value != "" && !stated {
+		if value != "" && !p.states(name) {
 			out = append(out, name+"="+value)
 		}
 	}
