@@ -11,15 +11,15 @@ import (
 // slow is Special by looking at every row.
 func slow(addr netip.Addr) (Range, bool) {
 	best := -1
-	for i, r := range ranges {
-		if holds(r.Prefix, addr) && (best < 0 || r.Prefix.Bits() > ranges[best].Prefix.Bits()) {
+	for i, r := range Ranges() {
+		if holds(r.Prefix, addr) && (best < 0 || r.Prefix.Bits() > Ranges()[best].Prefix.Bits()) {
 			best = i
 		}
 	}
 	if best < 0 {
 		return Range{}, false
 	}
-	return ranges[best], true
+	return Ranges()[best], true
 }
 
 // holds compares bits, where Prefix.Contains keeps IPv4-mapped addresses apart.
@@ -43,7 +43,7 @@ func TestRangesAreSortedAndSourced(t *testing.T) {
 		}
 		return a.Prefix.Bits() - b.Prefix.Bits()
 	}
-	for i, r := range ranges {
+	for i, r := range Ranges() {
 		if r.Prefix != r.Prefix.Masked() {
 			t.Errorf("%s has bits behind its length", r.Prefix)
 		}
@@ -53,15 +53,15 @@ func TestRangesAreSortedAndSourced(t *testing.T) {
 		if r.Metadata && !r.Prefix.IsSingleIP() {
 			t.Errorf("%s is a metadata service and more than one address", r.Prefix)
 		}
-		if i > 0 && order(ranges[i-1], r) >= 0 {
-			t.Errorf("%s stands behind %s", r.Prefix, ranges[i-1].Prefix)
+		if i > 0 && order(Ranges()[i-1], r) >= 0 {
+			t.Errorf("%s stands behind %s", r.Prefix, Ranges()[i-1].Prefix)
 		}
 	}
 }
 
 // TestSpecialAtEveryEnd asks at both ends of every range and beside them.
 func TestSpecialAtEveryEnd(t *testing.T) {
-	for _, r := range ranges {
+	for _, r := range Ranges() {
 		first, final := r.Prefix.Addr(), last(r.Prefix)
 		for _, addr := range []netip.Addr{first, final, first.Prev(), final.Next()} {
 			if !addr.IsValid() {
@@ -148,7 +148,7 @@ func forms(v4 netip.Addr) map[string]netip.Addr {
 func TestEveryFormOfEverySpecialAddress(t *testing.T) {
 	whole6 := []netip.Prefix{netip.MustParsePrefix("::/0")}
 	asked := 0
-	for _, r := range ranges {
+	for _, r := range Ranges() {
 		if !r.Prefix.Addr().Is4() {
 			continue
 		}
@@ -266,7 +266,7 @@ func TestAdmittedAllocatesNothing(t *testing.T) {
 // FuzzSpecial holds the search to looking at every row, and an address to the
 // forms that carry it.
 func FuzzSpecial(f *testing.F) {
-	for _, r := range ranges {
+	for _, r := range Ranges() {
 		f.Add(r.Prefix.Addr().AsSlice())
 		f.Add(last(r.Prefix).AsSlice())
 	}

@@ -5,7 +5,25 @@
 // is a leaf; which address a name has is for package runtime/proxy to ask.
 package addresses
 
-import "net/netip"
+import (
+	"net/netip"
+	"sync"
+)
+
+// table is the rows, read.
+type table struct {
+	ranges   []Range
+	segments []segment
+}
+
+var built = sync.OnceValue(func() *table {
+	t := &table{}
+	for _, r := range rows {
+		t.ranges = append(t.ranges, r.read())
+	}
+	t.segments = flatten(t.ranges)
+	return t
+})
 
 // A segment is a run of addresses up to the next segment's first, all in the same
 // innermost range: ranges[row], or in none if row is -1.
@@ -14,10 +32,8 @@ type segment struct {
 	row   int16
 }
 
-// segments is ranges flattened, in the order of addresses, for a binary search
+// flatten is the ranges as segments, in the order of addresses, for a binary search
 // that ends at the innermost range.
-var segments = flatten(ranges)
-
 func flatten(sorted []Range) []segment {
 	out := []segment{{netip.IPv4Unspecified(), -1}}
 	begin := func(first netip.Addr, row int16) {
@@ -70,16 +86,17 @@ func Special(addr netip.Addr) (Range, bool) {
 		return Range{}, false
 	}
 	addr = addr.WithZone("")
-	low, high := 0, len(segments)
+	t := built()
+	low, high := 0, len(t.segments)
 	for high-low > 1 {
-		if mid := (low + high) / 2; segments[mid].first.Compare(addr) <= 0 {
+		if mid := (low + high) / 2; t.segments[mid].first.Compare(addr) <= 0 {
 			low = mid
 		} else {
 			high = mid
 		}
 	}
-	if row := segments[low].row; row >= 0 {
-		return ranges[row], true
+	if row := t.segments[low].row; row >= 0 {
+		return t.ranges[row], true
 	}
 	return Range{}, false
 }
