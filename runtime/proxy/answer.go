@@ -22,6 +22,7 @@ func answer(conn net.Conn, status int, reason string, closing, noBody bool) erro
 	if status == http.StatusProxyAuthRequired {
 		b.WriteString("Proxy-Authenticate: Basic realm=\"obspc\"\r\n")
 	}
+	b.WriteString("Proxy-Status: " + proxyStatus(status, reason) + "\r\n")
 	if closing {
 		b.WriteString("Connection: close\r\n")
 	}
@@ -32,6 +33,29 @@ func answer(conn net.Conn, status int, reason string, closing, noBody bool) erro
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTime))
 	_, err := conn.Write(b.Bytes())
 	return err
+}
+
+// proxyStatus is the field that tells an answer of the proxy from a server's (RFC
+// 9209), for programs that show no bodies of answers to CONNECT, as curl does.
+func proxyStatus(status int, reason string) string {
+	kind := "http_request_error"
+	switch status {
+	case http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusProxyAuthRequired:
+		kind = "http_request_denied"
+	case http.StatusBadGateway:
+		kind = "destination_unavailable"
+	case http.StatusGatewayTimeout:
+		kind = "connection_timeout"
+	case http.StatusServiceUnavailable:
+		kind = "connection_limit_reached"
+	}
+	details := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, reason)
+	return `obspc; error=` + kind + `; details="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(details) + `"`
 }
 
 // hopByHop are the fields of one connection (RFC 9110, section 7.6.1), and those that

@@ -132,6 +132,7 @@ func (c *client) refuseH2(w http.ResponseWriter, e Event, r *refusal) {
 	c.emit(e, r)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Proxy-Status", proxyStatus(r.status, r.reason))
 	w.WriteHeader(r.status)
 	_, _ = io.WriteString(w, r.reason+"\n")
 }

@@ -113,6 +113,9 @@ func (c *client) judge(s *stream, a *ask, e *Event) (*route, *refusal) {
 			return nil, r
 		}
 		e.at(peer)
+		if path, _, err := ir.CanonicalTarget(rest); err == nil {
+			e.Path = path // for the evidence of a denial by name
+		}
 		if rt, r = c.decide(peer); r != nil {
 			return nil, r
 		}

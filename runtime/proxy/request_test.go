@@ -154,7 +154,19 @@ func TestEachRequestIsDecided(t *testing.T) {
 	if a.count() != 2 || b.count() != 1 {
 		t.Errorf("a saw %d requests and b %d, want 2 and 1", a.count(), b.count())
 	}
-	if n := l.proxy.Counts(); n.Allowed != 3 || n.Denied != 2 || n.Connections != 1 {
+	c.say("GET http://evil.test/a//b?c HTTP/1.1\r\nHost: evil.test\r\n\r\n")
+	resp, body := c.response("GET")
+	if want := `obspc; error=http_request_denied; details="` + strings.TrimSpace(body) + `"`; resp.Header.Get("Proxy-Status") != want {
+		t.Errorf("Proxy-Status is %s, want %s", resp.Header.Get("Proxy-Status"), want)
+	}
+	var e Event
+	for range 6 {
+		e = l.event()
+	}
+	if e.Host != "evil.test" || e.Method != "GET" || e.Path != "/a/b" || e.Reason+"\n" != body {
+		t.Errorf("event %+v", e)
+	}
+	if n := l.proxy.Counts(); n.Allowed != 3 || n.Denied != 3 || n.Connections != 1 {
 		t.Errorf("Counts() = %+v", n)
 	}
 }
