@@ -36,8 +36,8 @@ func (v *validator) fragment() error {
 	if err := v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile); err != nil {
 		return err
 	}
-	for arch, program := range v.read.Seccomp {
-		if err := v.same(seccompText(arch), program.Text(), "the disassembly of "+seccompFile(arch)); err != nil {
+	for _, arch := range seccomp.Arches() {
+		if err := v.same(seccompText(arch), v.read.Seccomp[arch].Text(), "the disassembly of "+seccompFile(arch)); err != nil {
 			return err
 		}
 	}
@@ -64,14 +64,18 @@ func (v *validator) fragment() error {
 // system call and address family, those it never mentions included, and the
 // argument set to every namespace (O4).
 func (v *validator) operations() error {
-	for arch, program := range v.read.Seccomp {
-		grants := seccomp.Grants(program, arch)
+	for _, arch := range seccomp.Arches() {
+		grants := seccomp.Grants(v.read.Seccomp[arch], arch)
 		if d := grants.Differences(seccomp.Want(v.policy, arch)); len(d) > 0 {
 			return v.differs(seccompFile(arch), "%s", d[0])
 		}
 		v.unix = v.unix || grants.UnixSockets()
 	}
-	for arch, program := range v.read.Denied {
+	for _, arch := range seccomp.Arches() {
+		program, denies := v.read.Denied[arch]
+		if !denies {
+			continue
+		}
 		if d := seccomp.Grants(program, arch).Differences(seccomp.WantPolicy(v.policy, arch)); len(d) > 0 {
 			return v.differs(deniedFile(arch), "%s", d[0])
 		}
