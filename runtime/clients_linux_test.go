@@ -2,9 +2,13 @@ package runtime_test
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/obspc/obspc/runtime"
+	"github.com/obspc/obspc/runtime/proxy"
 )
 
 // clients are programs as people have them, which are told nothing of the proxy but by
@@ -124,5 +129,94 @@ func TestLiveClients(t *testing.T) {
 				t.Errorf("want %q of both servers: %s", want, r)
 			}
 		})
+	}
+}
+
+// TestLiveRequests: where an endpoint decides requests, programs trust the proxy's
+// authority by what the environment tells them, inside TLS as well, and each request is
+// in the evidence.
+func TestLiveRequests(t *testing.T) {
+	needSandbox(t)
+	newService(t)
+	answers := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s %s", r.Method, r.URL.Path) })
+	secure, open := httptest.NewUnstartedServer(answers), httptest.NewServer(answers)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // a denied request ends a connection that said nothing
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	t.Cleanup(open.Close)
+	trusted := x509.NewCertPool()
+	trusted.AddCert(secure.Certificate()) // it is for example.com
+	defer runtime.UseNames(map[string][]netip.Addr{"example.com": {netip.MustParseAddr("127.0.0.1")}})()
+	defer runtime.UseOutlet(func(c proxy.Config) runtime.Outlet { c.Roots = trusted; return proxy.New(c) })()
+	port := func(s *httptest.Server) string { return s.URL[strings.LastIndex(s.URL, ":")+1:] }
+	v := development(t, policy(t, fmt.Sprintf(`
+  filesystem {
+    write   = [workspace]
+    read    = ["/usr/lib", "/usr/share", "/usr/bin", optional("/etc/ssl")]
+    execute = ["/usr/bin", "/usr/lib"]
+  }
+  network {
+    endpoint "api" {
+      host      = "example.com"
+      ports     = [%s, %s]
+      addresses = ["127.0.0.0/8"]
+      protocol  = "rest"
+      allow {
+        methods = ["GET"]
+        path    = "/repos/**"
+      }
+      deny {
+        methods = ["GET"]
+        path    = "/repos/secret/**"
+      }
+    }
+  }`, port(secure), port(open))))
+	for _, client := range []struct{ needs, get, post string }{
+		{probePath, probePath + " " + probeWord + " get ", ""},
+		{"/usr/bin/curl", "curl -sS ", "curl -sS -d x "},
+		{"/usr/bin/wget", "wget -qO- --content-on-error ", "wget -qO- --content-on-error --post-data=x "},
+		{"/usr/bin/python3", `python3 -c 'import requests, sys; print(requests.get(sys.argv[1]).text)' `, ""},
+		{"/usr/bin/python3", `python3 -c '
+import sys, urllib.error, urllib.request
+try: print(urllib.request.urlopen(sys.argv[1]).read().decode())
+except urllib.error.HTTPError as e: print(e.read().decode())' `, ""},
+	} {
+		if _, err := os.Stat(client.needs); err != nil {
+			t.Logf("host feature missing: %s", client.needs)
+			continue
+		}
+		for _, server := range []*httptest.Server{secure, open} {
+			scheme, _, _ := strings.Cut(server.URL, ":")
+			at := scheme + "://example.com:" + port(server)
+			for _, tt := range []struct{ command, target, says, event string }{
+				{client.get, "/repos/x?token=hidden", "GET /repos/x", "allowed GET /repos/x"},
+				{client.get, "/repos/secret/x", "denies this request", "denied GET /repos/secret/x"},
+				{client.get, "/repos/x/%2e%2e/secret/x", "denies this request", "denied GET /repos/secret/x"},
+				{client.get, "/admin", "no such request", "denied GET /admin"},
+				{client.post, "/repos/x", "to other methods", "denied POST /repos/x"},
+			} {
+				if wget := strings.HasPrefix(tt.command, "wget"); tt.command == "" || wget && (server == secure || strings.Contains(tt.target, "%2e")) {
+					continue // wget trusts what GnuTLS was built with alone, and makes another path of dots
+				}
+				r := start(t, context.Background(), v, runtime.Job{
+					Argv: []string{"/bin/sh", "-c", tt.command + "'" + at + tt.target + "'"}, Development: true, Workspace: runtime.Workspace{Fresh: true},
+				})
+				if strings.Contains(r.stderr, "No module named 'requests'") {
+					t.Log("host feature missing: Python's requests")
+					break
+				}
+				var requests []string
+				if r.Evidence.Egress != nil {
+					for _, e := range r.Evidence.Egress.Events {
+						if e.Kind == proxy.Request {
+							requests = append(requests, fmt.Sprintf("%s %s %s", e.Decision, e.Method, e.Path))
+						}
+					}
+				}
+				if !strings.Contains(r.stdout, tt.says) || len(requests) != 1 || requests[0] != tt.event || strings.Contains(string(r.Evidence.JSON()), "hidden") {
+					t.Errorf("%s%s%s: want %q and %q, got %q; %s", tt.command, at, tt.target, tt.says, tt.event, requests, r)
+				}
+			}
+		}
 	}
 }
