@@ -15,7 +15,7 @@ import (
 // refused with the two ways out that docs/ci.md has, and either of them works.
 func TestForeignCheckout(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("the host lacks root: files cannot be given away")
+		t.Skip("host feature missing: root, to give files away")
 	}
 	v := newVictim(t)
 	a := v.attempt(t)
