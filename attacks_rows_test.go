@@ -113,7 +113,7 @@ func fileAttacks() []attack {
 	give := func(name string) func(*attempt) {
 		return func(a *attempt) {
 			if os.Geteuid() != 0 {
-				a.t.Skip("the host lacks root: files cannot be given away")
+				a.t.Skip("host feature missing: root, to give files away")
 			}
 			a.must(os.Chown(filepath.Join(a.dir, name), nobody, nobody))
 		}

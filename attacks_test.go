@@ -376,7 +376,7 @@ func TestOutputThatIsFull(t *testing.T) {
 // which bubblewrap runs, or reaches it.
 func TestEnvironmentOfTheCaller(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("the host lacks root: obsrun takes no bubblewrap that others could change")
+		t.Skip("host feature missing: root, for a bubblewrap that nobody else could change")
 	}
 	v := newVictim(t)
 	a := v.attempt(t)

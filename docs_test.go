@@ -108,7 +108,7 @@ func TestArchitecture(t *testing.T) {
 // come of it.
 func TestReadme(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the README's run needs Linux")
+		t.Skip("host feature missing: Linux")
 	}
 	bin := programs(t)
 	t.Run("as this user", func(t *testing.T) { followReadme(t, bin, os.Getuid()) })

@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 	bin := programs(t)
 	t.Run("any", func(t *testing.T) { runScripts(t, bin, "testdata/script", os.Getuid()) })
 	if runtime.GOOS != "linux" {
-		t.Skip("the live scripts need Linux")
+		t.Skip("host feature missing: Linux")
 	}
 	t.Run("live", func(t *testing.T) { runScripts(t, bin, "testdata/script/live", os.Getuid()) })
 	if os.Getuid() == 0 {

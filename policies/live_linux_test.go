@@ -34,7 +34,7 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	if _, err := os.Stat(runtime.DefaultBwrap); err != nil {
-		t.Skip("needs bubblewrap at " + runtime.DefaultBwrap)
+		t.Skip("host feature missing: bubblewrap at " + runtime.DefaultBwrap)
 	}
 	dir, err := os.MkdirTemp("/var/tmp", "obspc-policies-test-")
 	if err != nil {
@@ -92,7 +92,7 @@ func realPaths(t *testing.T, names ...string) []string {
 			t.Fatalf("%s is not installed, and %s wants every program", name, programsVariable)
 		}
 		if i < 0 {
-			t.Skip("needs " + name)
+			t.Skip("host feature missing: the program " + name)
 		}
 		real, err := filepath.EvalSymlinks(filepath.Join(where[i], name))
 		if err != nil {

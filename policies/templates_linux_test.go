@@ -113,7 +113,7 @@ func TestLiveTemplates(t *testing.T) {
 	for _, tt := range templated {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.slow && os.Getenv(programsVariable) == "" {
-				t.Skip("takes long: make programs runs it")
+				t.Skip("runs elsewhere: make programs does, it takes long")
 			}
 			sh := realPaths(t, append([]string{"sh"}, tt.programs...)...)[0]
 			policy := l.policy(t, templatePolicy(append([]string{"std/shell"}, tt.extends...), "write = [workspace]\n    execute = [workspace]", tt.own))

@@ -217,7 +217,7 @@ func TestLiveSealedParent(t *testing.T) {
 		must(t, os.Chown(sealed, nobody, nobody))
 	}
 	if info, err := os.Stat(sealed); err != nil || info.Mode().Perm()&0o022 != 0 {
-		t.Skip("needs a directory " + sealed + " that only its owner may write")
+		t.Skip("host feature missing: a directory " + sealed + " that only its owner may write")
 	}
 	denied := filepath.Join(sealed, "obspc-test/.git")
 	v := development(t, policy(t, fmt.Sprintf("\n  filesystem {\n    write = [%q]\n    deny = [%q]\n  }", sealed, denied)))

@@ -36,7 +36,7 @@ policy "p" {
 // record: at most 2.1). Interleaved pairs; the median of their ratios.
 func BenchmarkRun(b *testing.B) {
 	if _, err := os.Stat(runtime.DefaultBwrap); err != nil {
-		b.Skip("needs bubblewrap at " + runtime.DefaultBwrap)
+		b.Skip("host feature missing: bubblewrap at " + runtime.DefaultBwrap)
 	}
 	obsrun := buildObsrun(b)
 	dir, work := b.TempDir(), b.TempDir()

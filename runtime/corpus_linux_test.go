@@ -68,7 +68,7 @@ func inNamespace(t *testing.T, name, test string, passes int, env ...string) {
 func TestCorpusMounts(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to mount")
+		t.Skip("host feature missing: root, to mount")
 	}
 	dir := labDir(t)
 	must(t, os.Chmod(dir, 0o777))
@@ -92,7 +92,7 @@ func TestCorpusMounts(t *testing.T) {
 func TestCorpusMountsInside(t *testing.T) {
 	dir := os.Getenv("OBSPC_TEST_CORPUS")
 	if dir == "" {
-		t.Skip("is started by TestCorpusMounts, which needs root")
+		t.Skip("no test by itself: TestCorpusMounts starts it")
 	}
 	all, err := fs.Glob(os.DirFS(dir), "corpus/*.policy.hcl")
 	must(t, err)

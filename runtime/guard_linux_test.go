@@ -166,7 +166,7 @@ func TestLiveProtectionLost(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, timer %v", tt.name, timer), func(t *testing.T) {
 				if _, err := exec.LookPath("git"); err != nil && strings.HasPrefix(tt.name, "git") {
-					t.Skip("needs git")
+					t.Skip("host feature missing: git")
 				}
 				if timer {
 					t.Cleanup(runtime.WithoutInotify())
@@ -245,7 +245,7 @@ func mountsOutside() int {
 func TestMountOutside(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to mount")
+		t.Skip("host feature missing: root, to mount")
 	}
 	root := labDir(t)
 	must(t, os.Mkdir(filepath.Join(root, "shared"), 0o755))
@@ -260,7 +260,7 @@ func TestMountOutside(t *testing.T) {
 func TestMountPropagates(t *testing.T) {
 	root := os.Getenv("OBSPC_TEST_ROOT")
 	if root == "" {
-		t.Skip("is started by TestMountOutside, which needs root")
+		t.Skip("no test by itself: TestMountOutside starts it")
 	}
 	text := policy(t, fmt.Sprintf(`
   filesystem {

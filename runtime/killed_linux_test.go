@@ -40,7 +40,7 @@ const killedVariable = "OBSPC_TEST_KILLED"
 func TestKilledRun(t *testing.T) {
 	text := os.Getenv(killedVariable)
 	if text == "" {
-		t.Skip("is started by tests that kill it")
+		t.Skip("no test by itself: tests that kill it start it")
 	}
 	words := strings.Split(text, "|")
 	runtime.UseRegistry(words[0])
@@ -249,7 +249,7 @@ func TestLiveKilledGitStatus(t *testing.T) {
 	needSandbox(t)
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("needs git")
+		t.Skip("host feature missing: git")
 	}
 	at := runtime.Registry()
 	t.Cleanup(func() { runtime.UseRegistry(at) })

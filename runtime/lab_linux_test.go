@@ -61,7 +61,7 @@ func inLab(m *testing.M) int {
 func needSandbox(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(runtime.DefaultBwrap); err != nil {
-		t.Skip("needs bubblewrap at " + runtime.DefaultBwrap)
+		t.Skip("host feature missing: bubblewrap at " + runtime.DefaultBwrap)
 	}
 }
 

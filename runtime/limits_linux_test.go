@@ -147,7 +147,7 @@ func TestLiveProcessCount(t *testing.T) {
 			Argv: []string{"/usr/bin/dash", "-c", count}, Development: true, Workspace: runtime.Workspace{Fresh: true},
 		})
 		if r.of(ir.Processes).Scope != string(ir.TreeScope) {
-			t.Skip("needs cgroup v2 with pids, or a caller other than root on Linux 5.14")
+			t.Skip("host feature missing: cgroup v2 with pids, or a caller other than root on Linux 5.14")
 		}
 		if got := strings.Join(strings.Fields(r.stdout), " "); got != tt.want || (tt.want == "1 2 3 4 5 6 7 8 9") != (r.Exit == 0) {
 			t.Errorf("%s: started %q, want %q; %s", tt.limit, got, tt.want, r)
@@ -230,7 +230,7 @@ func TestLiveWorkspaceHeld(t *testing.T) {
 func TestLiveUnseen(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() == 0 {
-		t.Skip("needs a caller other than root, from whom something can be hidden")
+		t.Skip("host feature missing: a caller other than root, from whom something can be hidden")
 	}
 	outside(t, "shut", ".", "8")
 	r := probed(t, development(t, limited(t, `workspace_size = "64MiB"`)), labDir(t), "stay", "shut", ".", "8")
@@ -265,7 +265,7 @@ func TestLiveCore(t *testing.T) {
 	needSandbox(t)
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil || strings.ContainsAny(string(pattern), "|@/") {
-		t.Skipf("needs kernel.core_pattern to name a file in the current directory, not %q", pattern)
+		t.Skipf("host feature missing: a kernel.core_pattern that names a file in the current directory (it is %q)", pattern)
 	}
 	dumps := func(dir string) []string {
 		found, _ := filepath.Glob(filepath.Join(dir, "core*"))
@@ -276,7 +276,7 @@ func TestLiveCore(t *testing.T) {
 	cmd.Dir, cmd.Env = control, append(os.Environ(), "GOTRACEBACK=crash")
 	out, _ := cmd.CombinedOutput()
 	if len(dumps(control)) == 0 {
-		t.Skipf("needs a core limit above 0: the control leaves none\n%s", out)
+		t.Skipf("host feature missing: a core limit above 0 (the control leaves no core)\n%s", out)
 	}
 	work := labDir(t)
 	text := strings.Replace(limited(t, ""), "limits {", "environment {\nGOTRACEBACK = \"crash\"\n}\nlimits {", 1)

@@ -22,7 +22,7 @@ const nobody = 65534
 func TestLiveUnprivileged(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to become somebody else")
+		t.Skip("host feature missing: root, to become somebody else")
 	}
 	dir := labDir(t)
 	if err := os.Chown(dir, nobody, nobody); err != nil {

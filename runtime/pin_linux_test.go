@@ -123,7 +123,7 @@ func TestLivePinnedScript(t *testing.T) {
 
 	const roots = "/usr/bin/ldd"
 	if text, err := os.ReadFile(roots); err != nil || !strings.HasPrefix(string(text), "#!") {
-		t.Skip("needs a script of the system: " + roots)
+		t.Skip("host feature missing: a script of the system, as " + roots)
 	}
 	if os.Getuid() == 0 {
 		refusedWith(t, pinnedTo(t, roots, true, `"--version"`), runtime.No, roots)

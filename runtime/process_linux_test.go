@@ -317,7 +317,7 @@ func TestLivePlaceholderShut(t *testing.T) {
 func TestLiveForeignDirectory(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to make a directory of somebody else")
+		t.Skip("host feature missing: root, to make a directory of somebody else")
 	}
 	root := labDir(t)
 	must(t, os.Mkdir(filepath.Join(root, "foreign"), 0o755))

@@ -158,7 +158,7 @@ func TestLiveGitStatus(t *testing.T) {
 	needSandbox(t)
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("needs git")
+		t.Skip("host feature missing: git")
 	}
 	root := tree(t)
 	work := filepath.Join(root, "work")
@@ -199,7 +199,7 @@ func TestLiveGitStatus(t *testing.T) {
 func TestLiveHome(t *testing.T) {
 	needSandbox(t)
 	if os.Getuid() != 0 {
-		t.Skip("needs a user with a home directory of its own")
+		t.Skip("host feature missing: a user with a home directory of its own")
 	}
 	keys, err := os.MkdirTemp("/root", "obspc-test-keys-")
 	must(t, err)

@@ -127,7 +127,7 @@ func TestLiveSyscalls(t *testing.T) {
 			if tt.outside != "" {
 				got := outsideProbe(t, words()...)
 				if got == "EPERM" && strings.HasSuffix(tt.attempt, "-child") {
-					t.Skip("needs kernel.yama.ptrace_scope below 2")
+					t.Skip("host feature missing: kernel.yama.ptrace_scope below 2")
 				}
 				if got != tt.outside {
 					t.Fatalf("outside it is %q, want %q", got, tt.outside)

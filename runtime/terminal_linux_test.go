@@ -163,7 +163,7 @@ func TestLiveTerminal(t *testing.T) {
 		cmd := exec.Command(probePath, probeWord, "type-into")
 		cmd.Stdin, cmd.SysProcAttr = c.file, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		if text, err := cmd.Output(); string(text) == "EIO\n" {
-			t.Skip("needs dev.tty.legacy_tiocsti=1, or root")
+			t.Skip("host feature missing: dev.tty.legacy_tiocsti=1, or root")
 		} else if err != nil {
 			t.Fatalf("the control: typing into a terminal outside is %q, %v", text, err)
 		}

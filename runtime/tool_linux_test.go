@@ -72,7 +72,7 @@ func standIn() {
 func standInAt(t *testing.T, name string, mode os.FileMode) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to make a program that only root can change")
+		t.Skip("host feature missing: root, to make a program that only root can change")
 	}
 	path := filepath.Join(labDir(t), name)
 	text, err := os.ReadFile(probePath)

@@ -43,7 +43,7 @@ func tracedRun(t testing.TB, text, dir string, words ...string) ran {
 		Places: func(o ir.Origin) (string, int, bool) { return "p.policy.hcl", 5, o == "p/filesystem.deny[0]" },
 	})
 	if r.err != nil && strings.Contains(r.err.Error(), "lets nothing be traced") {
-		t.Skipf("needs ptrace: %v", r.err)
+		t.Skipf("host feature missing: ptrace (%v)", r.err)
 	}
 	if r.Evidence.Trace == nil {
 		t.Fatalf("there is no trace: %s", r)

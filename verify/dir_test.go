@@ -91,7 +91,7 @@ func mkdir(path string) error  { return os.Mkdir(path, 0o755) }
 
 func TestOwnerMatters(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("the host lacks root: files cannot be given away")
+		t.Skip("host feature missing: root, to give files away")
 	}
 	files := sample(t)
 	for _, name := range []string{".", "web", "web/ir.json", release.ManifestName} {

@@ -11,11 +11,11 @@ import (
 
 func TestStateOnAFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("the host lacks root: a small tmpfs cannot be mounted")
+		t.Skip("host feature missing: root, to mount")
 	}
 	state := t.TempDir()
 	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("the host lacks mount(2): %v", err)
+		t.Skipf("host feature missing: mount(2) (%v)", err)
 	}
 	defer func() { _ = unix.Unmount(state, unix.MNT_DETACH) }()
 	src, trust := serial(t, 12, state)

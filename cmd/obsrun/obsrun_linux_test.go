@@ -228,7 +228,7 @@ func TestJSON(t *testing.T) {
 // TestTamperedReleaseStartsNothing: a bubblewrap that records being called.
 func TestTamperedReleaseStartsNothing(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to make a program that only root can change")
+		t.Skip("host feature missing: root, to make a program that only root can change")
 	}
 	l := newLab(t)
 	own, err := os.ReadFile("/proc/self/exe")

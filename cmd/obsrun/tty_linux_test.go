@@ -46,10 +46,10 @@ type seat struct {
 func sit(t *testing.T, evidence string, flags []string, command ...string) *seat {
 	t.Helper()
 	if _, err := os.Stat("/usr/bin/bash"); err != nil {
-		t.Skip("needs /usr/bin/bash")
+		t.Skip("host feature missing: /usr/bin/bash")
 	}
 	if _, err := os.Stat(runtime.DefaultBwrap); err != nil {
-		t.Skip("needs bubblewrap at " + runtime.DefaultBwrap)
+		t.Skip("host feature missing: bubblewrap at " + runtime.DefaultBwrap)
 	}
 	dir := t.TempDir()
 	files := filesOf(t, shellText, release.Input{})

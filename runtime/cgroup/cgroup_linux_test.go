@@ -110,7 +110,7 @@ func needGroup(t *testing.T, l Limits) *Group {
 	g, err := New(l)
 	var lacks *LackingError
 	if errors.As(err, &lacks) {
-		t.Skipf("needs cgroup v2 with %s: %s", strings.Join(lacks.Controllers, " and "), lacks.Why)
+		t.Skipf("host feature missing: cgroup v2 with %s (%s)", strings.Join(lacks.Controllers, " and "), lacks.Why)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestClose(t *testing.T) {
 	if err := put(filepath.Join(g.dir.Name(), "cgroup.kill"), "1"); errors.Is(err, os.ErrNotExist) {
 		cmd.Process.Kill()
 		cmd.Wait()
-		t.Skip("needs cgroup.kill (Linux 5.14)")
+		t.Skip("host feature missing: cgroup.kill (Linux 5.14)")
 	}
 	if err := cmd.Wait(); err == nil {
 		t.Error("a process of the group lives on")
@@ -268,11 +268,11 @@ const stranger = 65534
 func delegated(t *testing.T) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to delegate a cgroup to somebody else")
+		t.Skip("host feature missing: root, to delegate a cgroup to somebody else")
 	}
 	g := needGroup(t, Limits{Processes: 1000})
 	if err := put(filepath.Join(filepath.Dir(g.dir.Name()), "cgroup.subtree_control"), "+memory +pids"); err != nil {
-		t.Skipf("needs cgroup v2 with memory and pids: %v", err)
+		t.Skipf("host feature missing: cgroup v2 with memory and pids (%v)", err)
 	}
 	dir := filepath.Join(g.dir.Name(), "delegated")
 	if err := errors.Join(os.Chmod(g.dir.Name(), 0o755), os.Mkdir(dir, 0o755)); err != nil {
@@ -284,7 +284,7 @@ func delegated(t *testing.T) string {
 		}
 	})
 	if err := put(filepath.Join(g.dir.Name(), "cgroup.subtree_control"), "+memory +pids"); err != nil {
-		t.Skipf("needs cgroup v2 with memory and pids: %v", err)
+		t.Skipf("host feature missing: cgroup v2 with memory and pids (%v)", err)
 	}
 	for _, name := range []string{"", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"} {
 		if err := os.Chown(filepath.Join(dir, name), stranger, stranger); err != nil {

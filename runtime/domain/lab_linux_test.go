@@ -52,7 +52,7 @@ func needABI(t *testing.T, least int) int {
 	t.Helper()
 	abi, err := Version()
 	if abi < least {
-		t.Skipf("needs Landlock ABI %d; this kernel has %d (%v)", least, abi, err)
+		t.Skipf("host feature missing: Landlock ABI %d (this kernel has %d, %v)", least, abi, err)
 	}
 	return abi
 }

@@ -20,7 +20,7 @@ import (
 func TestLiveBelowLooseMounts(t *testing.T) {
 	abi := needABI(t, landlock.ABI)
 	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
-		t.Skip("needs bubblewrap at /usr/bin/bwrap")
+		t.Skip("host feature missing: bubblewrap at /usr/bin/bwrap")
 	}
 	for _, tt := range []struct {
 		attempt string
@@ -116,7 +116,7 @@ func inside(dir, attempt string) string {
 func TestLiveDevicesAndMemory(t *testing.T) {
 	abi := needABI(t, landlock.ABI)
 	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
-		t.Skip("needs bubblewrap at /usr/bin/bwrap")
+		t.Skip("host feature missing: bubblewrap at /usr/bin/bwrap")
 	}
 	for _, u := range users() {
 		for _, a := range []string{"ioctl /dev/ptmx", "both /dev/ptmx", "both /dev/null", "overwrite /dev/null", "read /dev/urandom", "read /dev", "read /dev/pts",
@@ -137,7 +137,7 @@ func TestLiveDevicesAndMemory(t *testing.T) {
 func TestLiveStandardInput(t *testing.T) {
 	abi := needABI(t, landlock.ABI)
 	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
-		t.Skip("needs bubblewrap at /usr/bin/bwrap")
+		t.Skip("host feature missing: bubblewrap at /usr/bin/bwrap")
 	}
 	p := compile(t, "only read "+probe, "only execute "+probe)
 	for _, u := range users() {

@@ -94,7 +94,7 @@ func TestOpen(t *testing.T) {
 			dir := private(t)
 			if err := tt.make(dir); err != nil {
 				if os.Getuid() != 0 {
-					t.Skip("needs root: ", err)
+					t.Skipf("host feature missing: root, to give files away (%v)", err)
 				}
 				t.Fatal(err)
 			}

@@ -107,7 +107,7 @@ func watched(t *testing.T, words ...string) ([]trace.Attempt, int) {
 	if err != nil {
 		in.Close()
 		cmd.Wait()
-		t.Skipf("needs ptrace: %v", err)
+		t.Skipf("host feature missing: ptrace (%v)", err)
 	}
 	io.WriteString(in, "g")
 	tracer.Wait()
@@ -275,7 +275,7 @@ func TestAttachFails(t *testing.T) {
 	defer in.Close()
 	first, err := trace.Attach(pid, func(trace.Attempt) {})
 	if err != nil {
-		t.Skipf("needs ptrace: %v", err)
+		t.Skipf("host feature missing: ptrace (%v)", err)
 	}
 	if _, err := trace.Attach(pid, nil); err == nil {
 		t.Error("a process was traced twice")
@@ -291,7 +291,7 @@ func TestPanic(t *testing.T) {
 	if err != nil {
 		in.Close()
 		cmd.Wait()
-		t.Skipf("needs ptrace: %v", err)
+		t.Skipf("host feature missing: ptrace (%v)", err)
 	}
 	io.WriteString(in, "g")
 	func() {

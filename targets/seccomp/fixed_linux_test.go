@@ -105,7 +105,7 @@ func TestLiveKept(t *testing.T) {
 		for _, probe := range []string{"chmod plain", "chmod group", "open plain", "open, no file", "mkdir", "unshare own files"} {
 			t.Run(caller+" "+probe, func(t *testing.T) {
 				if got := s.run(t, nil, probe); got != "done" {
-					t.Skipf("not without a filter either: %s", got)
+					t.Skipf("host feature missing: leave to make the call (%s)", got)
 				}
 				for word, p := range sockets {
 					if got := s.run(t, p, probe); got != "done" {
@@ -133,7 +133,7 @@ func TestLivePrograms(t *testing.T) {
 		t.Run(tt[0], func(t *testing.T) {
 			program, err := exec.LookPath(tt[0])
 			if err != nil {
-				t.Skipf("%s is not installed", tt[0])
+				t.Skipf("host feature missing: the program %s", tt[0])
 			}
 			if out, err := underFilter(t, program, tt[1:]...); err != nil {
 				t.Errorf("%s = %v, %s", strings.Join(tt, " "), err, out)

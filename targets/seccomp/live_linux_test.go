@@ -235,7 +235,7 @@ func hostArch(t *testing.T) Arch {
 	case "arm64":
 		return AArch64
 	}
-	t.Skipf("no seccomp tables for %s", runtime.GOARCH)
+	t.Skipf("host feature missing: an architecture with tables of system calls (this is %s)", runtime.GOARCH)
 	return ""
 }
 
@@ -243,7 +243,7 @@ func hostArch(t *testing.T) Arch {
 func callers(t *testing.T) map[string]sandbox {
 	t.Helper()
 	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
-		t.Skip("bubblewrap is not installed")
+		t.Skip("host feature missing: bubblewrap at /usr/bin/bwrap")
 	}
 	dir, err := os.MkdirTemp("", "obspc-seccomp")
 	if err != nil {
@@ -260,7 +260,7 @@ func callers(t *testing.T) map[string]sandbox {
 	}
 	for name, s := range out {
 		if got := s.run(t, nil, "true"); got != "done" {
-			t.Skipf("bubblewrap cannot make user namespaces here (%s: %s)", name, got)
+			t.Skipf("host feature missing: user namespaces (%s: %s)", name, got)
 		}
 	}
 	return out
@@ -324,7 +324,7 @@ func exit64() []byte {
 
 func TestLiveForeignArchitecture(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("the foreign programs are for i386")
+		t.Skip("host feature missing: x86_64, whose foreign programs these are")
 	}
 	for caller, s := range callers(t) {
 		for name, program := range map[string][]byte{"i386 program": exit32(), "int 0x80 of an x86_64 program": exit64()} {
@@ -332,7 +332,7 @@ func TestLiveForeignArchitecture(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := s.run(t, nil, ""); got != "" {
-				t.Skipf("no IA32 emulation here: %s", got)
+				t.Skipf("host feature missing: IA32 emulation (%s)", got)
 			}
 			if got := s.run(t, sockets["visible"], ""); got != "exit 159" {
 				t.Errorf("%s: %s = %q, want it killed by SIGSYS", caller, name, got)
@@ -379,7 +379,7 @@ func TestLive(t *testing.T) {
 		}
 		t.Run(caller+" io_uring", func(t *testing.T) {
 			if got := s.run(t, nil, "io_uring"); got != "EFAULT" {
-				t.Skipf("io_uring is not open here: %s", got)
+				t.Skipf("host feature missing: io_uring (%s)", got)
 			}
 			if got := s.run(t, sockets["visible"], "io_uring"); got != "ENOSYS" {
 				t.Errorf("io_uring_setup = %q, want ENOSYS", got)

@@ -276,10 +276,10 @@ func TestLiveRefused(t *testing.T) {
 			}
 			t.Run(caller+" "+a.probe(), func(t *testing.T) {
 				if here(a.call) == none {
-					t.Skipf("%s has no such call", runtime.GOARCH)
+					t.Skipf("host feature missing: the call, on %s", runtime.GOARCH)
 				}
 				if a.where == machine && os.Getuid() != 0 {
-					t.Skip("needs root: the kernel asks for its capabilities before anything else")
+					t.Skip("host feature missing: root, for whose capabilities the kernel asks before anything else")
 				}
 				s.where = a.where
 				refusal, _ := syscalls.Refusing(a.call)
@@ -287,9 +287,9 @@ func TestLiveRefused(t *testing.T) {
 				switch {
 				case slices.Contains(strings.Split(a.control, " or "), control):
 				case control == "ENOSYS":
-					t.Skip("this kernel is built without it")
+					t.Skip("host feature missing: the call, in this kernel")
 				case control == refusal.Answer:
-					t.Skipf("this machine refuses it itself: %s", control)
+					t.Skipf("host feature missing: leave to make the call (%s)", control)
 				default:
 					t.Fatalf("without a filter: %s, want %s", control, a.control)
 				}

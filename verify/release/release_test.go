@@ -150,7 +150,7 @@ func TestCheckName(t *testing.T) {
 func TestSha256sumReadsSums(t *testing.T) {
 	tool, err := exec.LookPath("sha256sum")
 	if err != nil {
-		t.Skip("the host lacks sha256sum")
+		t.Skip("host feature missing: sha256sum")
 	}
 	dir := t.TempDir() + "/release"
 	if err := Write(dir, build(t, sampleInput())); err != nil {

@@ -15,10 +15,10 @@ func mountTmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
 	if os.Geteuid() != 0 {
-		t.Skip("the host lacks root: a small tmpfs cannot be mounted")
+		t.Skip("host feature missing: root, to mount")
 	}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("the host lacks mount(2): %v", err)
+		t.Skipf("host feature missing: mount(2) (%v)", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	return dir

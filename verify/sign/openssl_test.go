@@ -14,7 +14,7 @@ import (
 func TestOpensslReadsSignatures(t *testing.T) {
 	openssl, err := exec.LookPath("openssl")
 	if err != nil {
-		t.Skip("the host lacks openssl")
+		t.Skip("host feature missing: openssl")
 	}
 	for _, kind := range []release.KeyType{release.ECDSAP256, release.Ed25519} {
 		s, key := pair(t, kind)

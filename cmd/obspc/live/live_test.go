@@ -160,7 +160,7 @@ func TestWouldStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := wouldStart(tool); err == unix.EINVAL {
-		t.Skip("the kernel lacks AT_EXECVE_CHECK (Linux 6.14)")
+		t.Skip("host feature missing: AT_EXECVE_CHECK (Linux 6.14)")
 	} else if err != nil {
 		t.Errorf("wouldStart(%s) = %v", tool, err)
 	}

@@ -250,7 +250,7 @@ func TestUntried(t *testing.T) {
 // TestHostProgramsAreAskedAbout: a program of the host is not started.
 func TestHostProgramsAreAskedAbout(t *testing.T) {
 	if err := wouldStart("/usr/bin/env"); err == unix.EINVAL {
-		t.Skip("the kernel lacks AT_EXECVE_CHECK (Linux 6.14)")
+		t.Skip("host feature missing: AT_EXECVE_CHECK (Linux 6.14)")
 	}
 	k, r := newKit(t), compiled(t, sample)
 	for name, want := range map[string]struct{ env, id Verdict }{"sandbox-exec": {Allow, Deny}, "leaky": {Allow, Allow}} {

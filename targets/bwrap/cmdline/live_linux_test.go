@@ -201,10 +201,10 @@ func asked() []string {
 func TestAgainstBwrap(t *testing.T) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
-		t.Skip("needs bwrap")
+		t.Skip("host feature missing: bubblewrap")
 	}
 	if out, err := exec.Command(path, "--unshare-user", "--ro-bind", "/", "/", "true").CombinedOutput(); err != nil {
-		t.Skipf("needs user namespaces: %s", out)
+		t.Skipf("host feature missing: user namespaces (%s)", out)
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	var count struct{ runs, failed, allowed, denied, undecided int }
@@ -312,11 +312,11 @@ func run(t *testing.T, path string, options []string) ([]string, string) {
 func TestRefusalsOfBwrap(t *testing.T) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
-		t.Skip("needs bwrap")
+		t.Skip("host feature missing: bubblewrap")
 	}
 	base := "--ro-bind / / "
 	if out, err := exec.Command(path, append(strings.Fields(base), "true")...).CombinedOutput(); err != nil {
-		t.Skipf("needs user namespaces: %s", out)
+		t.Skipf("host feature missing: user namespaces (%s)", out)
 	}
 	for _, tt := range []struct{ faulty, mended string }{
 		{"--tmpf /tmp true", "--tmpfs /tmp true"},
