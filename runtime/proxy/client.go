@@ -28,8 +28,7 @@ type client struct {
 	done  func()      // to be called when all is over
 	apart bool        // a relay goes on when serve returns, and calls done
 
-	asked  bool // who it is; once
-	who    egress.Client
+	who    egress.Client // of the last decision
 	sha256 string
 	why    string // it is not known
 

@@ -107,10 +107,11 @@ func (c *client) decideRequest(r *route, scheme, method, path string) *refusal {
 	return nil
 }
 
-// program finds out who asks, once for a connection, and only where it matters.
+// program finds out who asks, where it matters, and each time anew: a connection can
+// be handed on between two requests.
 func (c *client) program(peer egress.Peer) egress.Client {
-	if !c.asked && c.proxy.config.Table.NeedsProgram(peer) {
-		c.asked = true
+	c.who, c.sha256, c.why = egress.Client{}, "", ""
+	if c.proxy.config.Table.NeedsProgram(peer) {
 		c.why = "nothing tells programs apart"
 		if c.proxy.config.Attribute != nil {
 			c.who, c.sha256, c.why = c.proxy.config.Attribute(c.conn.RemoteAddr())

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -139,6 +140,32 @@ func TestHalfOpenTunnel(t *testing.T) {
 	}
 	if e := l.event(); e.Decision != Allowed || e.Dimension != "limit" || e.Sent != 1 {
 		t.Errorf("event %+v", e)
+	}
+}
+
+// TestClientThatDoesNotRead ends a tunnel in which nothing moves, and never leaves
+// bytes out: what has come is the beginning of what was sent.
+func TestClientThatDoesNotRead(t *testing.T) {
+	server := listen(t)
+	stream := make([]byte, 64<<20)
+	for i := range stream {
+		stream[i] = byte(i >> 8 * 13)
+	}
+	go func() {
+		if conn, err := server.Accept(); err == nil {
+			_, _ = conn.Write(stream)
+			_ = conn.Close()
+		}
+	}()
+	port := portOf(server)
+	l := newLab(t, func(c *Config) { c.Limits.Idle = 300 * time.Millisecond }, endpoint("db.test", "tcp", port))
+	c := l.connect(fmt.Sprintf("db.test:%d", port), 200)
+	if e := l.event(); e.Decision != Allowed || e.Dimension != "limit" {
+		t.Errorf("event %+v", e)
+	}
+	got, _ := io.ReadAll(c.r)
+	if len(got) == len(stream) || !bytes.Equal(got, stream[:len(got)]) {
+		t.Errorf("%d bytes have come, of %d, or other ones", len(got), len(stream))
 	}
 }
 

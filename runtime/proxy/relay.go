@@ -106,7 +106,7 @@ func (r *relaying) begin(to net.Conn, in *input, quota int64) (int64, error) {
 		return 0, errQuota
 	}
 	_ = to.SetWriteDeadline(time.Now().Add(r.idle))
-	_, err := to.Write(in.data)
+	_, err := to.Write(in.data) // of a few KiB, which a new connection's buffers take
 	in.consume(n)
 	r.last.Store(time.Now().UnixNano())
 	return int64(n), err
@@ -151,6 +151,9 @@ func (r *relaying) step(to, from net.Conn, buffer []byte, quota int64) (int64, e
 			r.last.Store(time.Now().UnixNano())
 			_ = to.SetWriteDeadline(time.Now().Add(r.idle))
 			if _, err := to.Write(buffer[:n]); err != nil {
+				if late(err) {
+					err = errIdle
+				}
 				return 0, err
 			}
 			return int64(n), nil // an error comes again
@@ -213,7 +216,9 @@ func (r *relaying) splice(to, from *net.TCPConn, quota int64) (n int64, err erro
 			r.last.Store(time.Now().UnixNano())
 		}
 		switch {
-		case late(err) && got > 0: // write deadlines are of seconds at least
+		case late(err) && time.Since(now) >= r.idle:
+			return n, errIdle // of to: what was in the pipe is lost, so nothing may follow
+		case late(err) && got > 0:
 			continue
 		case late(err):
 			return n, nil

@@ -37,6 +37,9 @@ func (c *client) request(s *stream, h *head, last bool) bool {
 	e := Event{Time: time.Now(), Kind: Request, Method: h.method}
 	a := &ask{method: h.method, target: h.target, host: h.host, hasHost: h.hasHost}
 	a.upgrade = h.minor == 1 && h.asks("Upgrade") && strings.EqualFold(h.value("Upgrade"), upgradeWord)
+	if a.upgrade && h.length != 0 {
+		return c.refuse(s, h, e, malformed("a request with a body changes to no other protocol"))
+	}
 	if s.tunnel == nil {
 		if r := c.authenticated(h); r != nil {
 			return c.refuse(s, h, e, r)
@@ -253,6 +256,9 @@ func (c *client) dialFor(ctx context.Context, address string) (net.Conn, error) 
 	if rt == nil || authorityOf(rt.peer, 0) != address {
 		return nil, errors.New("the request has no route to " + address)
 	}
+	ctx, cancel := context.WithCancel(ctx) // net/http keeps dialling when a request ends
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
 	conn, err := rt.dial(ctx)
 	if err != nil {
 		return nil, err

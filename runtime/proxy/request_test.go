@@ -97,6 +97,7 @@ func TestRequestRefusals(t *testing.T) {
 		{"rest, denied", strings.ReplaceAll(strings.Replace(twin, "/x", "/repos/secret", 1), "web.test", "api.test"), 403},
 		{"rest, denied in disguise", strings.ReplaceAll(strings.Replace(twin, "/x", "/repos//a/%2e%2e/s%65cret", 1), "web.test", "api.test"), 403},
 		{"websocket on rest", strings.ReplaceAll(strings.Replace(twin, "/x HTTP/1.1\r\n", "/repos/a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", 1), "web.test", "api.test"), 403},
+		{"websocket with a body", strings.Replace(twin, "\r\n\r\n", "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n\r\nx", 1), 400},
 		{"h2c is not offered on", strings.Replace(twin, "\r\n\r\n", "\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n\r\n", 1), 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -139,6 +139,7 @@ func (c *client) socks() {
 	}
 	if !c.say(socksVersion, 0, 0, socksIPv4, 0, 0, 0, 0, 0, 0) {
 		c.proxy.untrack(up)
+		c.allowed(e, rt)
 		return
 	}
 	c.tunnel(rt, up, e)

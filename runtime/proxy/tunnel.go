@@ -44,6 +44,7 @@ func (c *client) connect(s *stream, h *head) {
 	_ = c.conn.SetWriteDeadline(time.Now().Add(writeTime))
 	if _, err := io.WriteString(c.conn, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		c.proxy.untrack(up)
+		c.allowed(e, rt)
 		return
 	}
 	c.tunnel(rt, up, e)

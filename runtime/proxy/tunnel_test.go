@@ -394,7 +394,8 @@ func TestTunnelOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestProgram attributes a connection only where a program matters, and once.
+// TestProgram attributes a connection only where a program matters, and for each
+// decision on it.
 func TestProgram(t *testing.T) {
 	server := echo(t)
 	port := portOf(server)
@@ -427,5 +428,20 @@ func TestProgram(t *testing.T) {
 	l.connect(fmt.Sprintf("git.test:%d", port), 403)
 	if e := l.event(); e.Dimension != "program" || !strings.Contains(e.Reason, why) {
 		t.Errorf("event %+v", e)
+	}
+	// A connection that is kept and handed on to another program.
+	server2 := newWeb(t, nil)
+	api := endpoint("api.test", "http", portOf(server2))
+	api.Executables = git.Executables
+	who, why = egress.Client{Known: true, Path: ir.MustPath("/usr/bin/git")}, ""
+	handed := newLab(t, func(c *Config) {
+		c.Attribute = func(net.Addr) (egress.Client, string, string) { return who, "", "" }
+	}, api).talk()
+	for _, want := range []int{200, 403} {
+		handed.say("GET http://api.test:%d/ HTTP/1.1\r\nHost: api.test:%d\r\n\r\n", portOf(server2), portOf(server2))
+		if status, _ := handed.answer("GET"); status != want {
+			t.Errorf("a request of %s = %d, want %d", who.Path, status, want)
+		}
+		who.Path = ir.MustPath("/usr/bin/curl")
 	}
 }
