@@ -24,6 +24,7 @@ var synonyms = map[string][]string{
 	"npm": {"std/node"}, "nodejs": {"std/node"}, "golang": {"std/go"}, "bash": {"std/shell"}, "sh": {"std/shell"}, "coreutils": {"std/shell"},
 	"gcc": {"std/cc"}, "clang": {"std/cc"}, "cargo": {"std/rust"}, "rustc": {"std/rust"}, "pip": {"std/python"}, "python3": {"std/python"},
 	"jdk": {"std/java"}, "jvm": {"std/java"}, "tty": {"std/terminal"}, "brew": {"std/homebrew"}, "worktree": {"std/git-worktree"},
+	"ssl": {"std/tls"}, "certificates": {"std/tls"}, "ca": {"std/tls"}, "openssl": {"std/tls"},
 	"base": {"std/base"}, "std": {"std/base"}, "standard": {"std/base"}, "stdlib": {"std/base"},
 	"hash": {"sha256"}, "digest": {"sha256"}, "checksum": {"sha256"}, "sha": {"sha256"}, "why": {"reason"}, "justification": {"reason"},
 	"min": {"minimum"}, "max": {"maximum"}, "sockets": {"unix"}, "nofile": {"open_files"}, "cpu": {"cpu_time"}, "time": {"timeout"},

@@ -14,3 +14,11 @@ deny contains {"message": message, "path": ["endpoints", i]} if {
 	net.cidr_contains(range, endpoint.address)
 	message := sprintf("endpoint %s reaches the private address %s (%s)", [endpoint.name, endpoint.address, range])
 }
+
+deny contains {"message": message, "path": ["endpoints", i]} if {
+	some i, endpoint in input.endpoints
+	some opened in endpoint.addresses
+	met := [range | some range in ranges; net.cidr_intersects(range, opened)]
+	count(met) > 0
+	message := sprintf("endpoint %s lets %s lead to private addresses (%s)", [endpoint.name, endpoint.host, opened])
+}

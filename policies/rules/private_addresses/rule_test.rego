@@ -15,3 +15,13 @@ test_public_and_names if {
 		{"name": "c", "address": "2606:2800:220:1::1"},
 	]}
 }
+
+test_opened_ranges if {
+	every range in ["10.2.0.0/16", "127.0.0.1/32", "0.0.0.0/0", "fd00:1::/32", "::/0"] {
+		count(private_addresses.deny) == 1 with input as {"endpoints": [{"name": "e", "host": "a.example.com", "addresses": [range]}]}
+	}
+}
+
+test_opened_public if {
+	count(private_addresses.deny) == 0 with input as {"endpoints": [{"name": "e", "host": "a.example.com", "addresses": ["93.184.216.0/24"]}]}
+}
