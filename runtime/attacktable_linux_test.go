@@ -34,6 +34,7 @@ const (
 	byPrivileges = "no privileges"
 	byRuntime    = "obsrun"
 	byLimits     = "limits"
+	byProxy      = "proxy"
 )
 
 // attackTable is the list; docs/attacks.md is made of it.
@@ -85,6 +86,14 @@ var attackTable = []attack{
 	{what: "a masked socket where others may be reached", layer: byMounts, test: "TestLiveMaskedSocket"},
 	{what: "a netlink socket", layer: byFilter, attempt: "socket 16 3 0", inside: "EAFNOSUPPORT", bare: "ok"},
 	{what: "a raw packet socket", layer: byFilter, attempt: "socket 17 3 0", inside: "EAFNOSUPPORT", bare: "ok", root: true},
+	{what: "get out past the proxy: IPv6, UDP, a server of DNS, raw sockets, vsock", layer: byNetwork, test: "TestLiveOnlyWay"},
+	{what: "take the proxy's port", layer: byRuntime, test: "TestLiveOnlyWay"},
+	{what: "hand out another socket, or more, in the place of the proxy's", layer: byRuntime, test: "TestLiveListener, TestFirstWord"},
+	{what: "reach a host, a port or an address that no endpoint opens", layer: byProxy, test: "TestLiveEgress"},
+	{what: "become another program after connecting, share a connection, replace a listed program", layer: byProxy, test: "TestLivePrograms"},
+	{what: "send a denied request under another spelling, inside TLS as well", layer: byProxy, test: "TestLiveRequests"},
+	{what: "keep a tunnel past the end of the run", layer: byRuntime, test: "TestLiveTunnelEnds"},
+	{what: "go on when the proxy has failed", layer: byRuntime, test: "TestLiveProxyEnds"},
 
 	{what: "set-user-ID programs", layer: byPrivileges, attempt: "start-privileged work/privileged", inside: "the-same", bare: "the-same", root: true},
 	{what: "leave a set-user-ID program behind", layer: byFilter, attempt: "leave-privileged work/tool", inside: "EPERM", bare: "ok"},

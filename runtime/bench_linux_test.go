@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,13 +35,27 @@ policy "p" {
 // BenchmarkRun compares `obsrun run` of /usr/bin/true, evidence written, with bare
 // bwrap and the same options (design 11, second row, less proxy and durable
 // record: at most 2.1). Interleaved pairs; the median of their ratios.
-func BenchmarkRun(b *testing.B) {
+func BenchmarkRun(b *testing.B) { benchmarkRun(b, truePolicy) }
+
+// BenchmarkRunEgress is the same with a proxy that is ready, and programs to tell apart.
+func BenchmarkRunEgress(b *testing.B) {
+	benchmarkRun(b, strings.Replace(truePolicy, "  command \"true\"", `  network {
+    endpoint "service" {
+      host        = "service.example"
+      ports       = [443]
+      executables = ["/usr/bin/true"]
+    }
+  }
+  command "true"`, 1))
+}
+
+func benchmarkRun(b *testing.B, policy string) {
 	if _, err := os.Stat(runtime.DefaultBwrap); err != nil {
 		b.Skip("host feature missing: bubblewrap at " + runtime.DefaultBwrap)
 	}
 	obsrun := buildObsrun(b)
 	dir, work := b.TempDir(), b.TempDir()
-	files := compiled(b, truePolicy, release.Input{Product: "test", Serial: 1})
+	files := compiled(b, policy, release.Input{Product: "test", Serial: 1})
 	pins := filepath.Join(dir, "obspc.pins")
 	if err := os.WriteFile(pins, pinned(files, "test").Format(), 0o644); err != nil {
 		b.Fatal(err)
@@ -48,7 +63,7 @@ func BenchmarkRun(b *testing.B) {
 	if err := release.Write(filepath.Join(dir, "release"), files); err != nil {
 		b.Fatal(err)
 	}
-	stream, seccomp, err := runtime.Prepared(governed(b, truePolicy), runtime.Job{Policy: "p", Command: "true", Workspace: runtime.Workspace{Dir: work}})
+	stream, seccomp, err := runtime.Prepared(governed(b, policy), runtime.Job{Policy: "p", Command: "true", Workspace: runtime.Workspace{Dir: work}})
 	if err != nil {
 		b.Fatal(err)
 	}
