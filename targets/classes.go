@@ -91,7 +91,7 @@ func (s *sandbox) printed() error {
 // every ancestor. What lies below a node and below no child of it is one class; a fresh
 // name stands for it.
 func (s *sandbox) nodes() []ir.Path {
-	nodes := map[ir.Path]bool{}
+	nodes := make(map[ir.Path]bool, 2*len(s.table.Entries))
 	add := func(p ir.Path) {
 		for q := range p.Upward() {
 			if nodes[q] {

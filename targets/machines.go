@@ -171,8 +171,9 @@ func (v *validator) written() (ir.Path, bool) {
 // grants no less than its surroundings; one class leaves all optional paths out, and
 // one makes files of all that can be files.
 func (v *validator) facts(m machine) bwrap.Facts {
-	f := bwrap.Facts{}
-	inner, needed := map[ir.Path]bool{}, map[ir.Path]bool{}
+	room := len(v.read.Set.Operations)
+	f := make(bwrap.Facts, room)
+	inner, needed := make(map[ir.Path]bool, room), make(map[ir.Path]bool, room)
 	mark := func(set map[ir.Path]bool, p ir.Path) {
 		for q, ok := p.Parent(); ok && !set[q]; q, ok = q.Parent() {
 			set[q] = true

@@ -158,7 +158,7 @@ type placed struct {
 }
 
 func (p *Policy) placed(b Binding) []placed {
-	var out []placed
+	out := make([]placed, 0, len(p.Files)+len(p.Execute))
 	for i := range p.Files {
 		r := &p.Files[i]
 		out = append(out, placed{r.Path.root, b.Path(r.Path), r})
@@ -173,7 +173,7 @@ func (p *Policy) placed(b Binding) []placed {
 // admitPairs refuses a rule of a later root at or above a rule of an earlier one.
 func (p *Policy) admitPairs(b Binding) error {
 	rules := p.placed(b)
-	first := map[Path]placed{} // each rule's path and every ancestor → a rule of the earliest root there
+	first := make(map[Path]placed, 2*len(rules)) // each rule's path and every ancestor → a rule of the earliest root there
 	for _, r := range rules {
 		if r.path.root != Host {
 			continue

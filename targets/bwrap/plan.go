@@ -106,7 +106,11 @@ func (s *Set) NamedPaths(b ir.Binding) []ir.Path {
 }
 
 func (s *Set) plan(b ir.Binding, f Facts) (*plan, error) {
-	p := &plan{binding: b, facts: f, decides: map[ir.Path]*placed{}, nodes: map[ir.Path]*placed{}, needed: map[ir.Path]bool{}, table: newTable()}
+	room := len(s.Operations)
+	p := &plan{
+		binding: b, facts: f, decides: make(map[ir.Path]*placed, room), nodes: map[ir.Path]*placed{},
+		needed: make(map[ir.Path]bool, room), table: newTable(room),
+	}
 	for _, fact := range f {
 		p.links = p.links || fact.Kind == Link
 	}
@@ -142,7 +146,7 @@ func together(faults []error) error {
 // place binds every operation and holds the binding to the order of roots: no
 // rule of a later root at or above one of an earlier root.
 func (p *plan) place(s *Set) error {
-	first := map[ir.Path]*placed{}
+	first := make(map[ir.Path]*placed, len(s.Operations))
 	for _, o := range s.Operations {
 		at, bound := p.binding.At(o.Path.Root())
 		if !bound && o.Path.Root() == ir.Config {

@@ -24,7 +24,8 @@ func ReadStream(data []byte) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{table: newTable(), seen: map[string]bool{}, below: map[ir.Path]bool{}}
+	// Most options are mounts, with two arguments.
+	r := reader{table: newTable(len(elements) / 3), seen: map[string]bool{}, below: map[ir.Path]bool{}}
 	r.table.put(Entry{Kind: Root, Mode: listMode, Writable: true})
 	for len(elements) > 0 {
 		option := elements[0]

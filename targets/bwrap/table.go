@@ -100,7 +100,10 @@ type Table struct {
 	links int
 }
 
-func newTable() *Table { return &Table{index: map[ir.Path]int{}} }
+// newTable has room for that many entries.
+func newTable(room int) *Table {
+	return &Table{Entries: make([]Entry, 0, room), index: make(map[ir.Path]int, room)}
+}
 
 // put adds an entry. What was only made at its path gives way.
 func (t *Table) put(e Entry) {
