@@ -40,7 +40,7 @@ func Merge(list []Finding) []Addition {
 	for _, f := range list {
 		for _, a := range f.Add {
 			if a.Endpoint != nil {
-				out = mergeEndpoint(out, *a.Endpoint)
+				out = mergeEndpoint(out, a)
 			} else if !slices.Contains(out, a) {
 				out = append(out, a)
 			}
@@ -56,22 +56,6 @@ func Merge(list []Finding) []Addition {
 		return a.Path.Compare(b.Path)
 	})
 	return out
-}
-
-// mergeEndpoint adds an endpoint, or its ports to one for the same host.
-func mergeEndpoint(list []Addition, e ir.Endpoint) []Addition {
-	for i, have := range list {
-		if have.Endpoint == nil || have.Endpoint.Host != e.Host {
-			continue
-		}
-		both := *have.Endpoint
-		both.Ports = slices.Concat(both.Ports, e.Ports)
-		slices.Sort(both.Ports)
-		both.Ports = slices.Compact(both.Ports)
-		list[i].Endpoint = &both
-		return list
-	}
-	return append(list, Addition{Endpoint: &e})
 }
 
 // contains reports whether b says nothing that a does not.
@@ -114,27 +98,6 @@ func writeFilesystem(b *strings.Builder, list []Addition) {
 		if len(elements) > 0 {
 			fmt.Fprintf(b, "  %s = [\n    %s,\n  ]\n", name, strings.Join(elements, ",\n    "))
 		}
-	}
-	b.WriteString("}\n")
-}
-
-func writeNetwork(b *strings.Builder, list []Addition) {
-	b.WriteString("network {\n")
-	for _, a := range list {
-		if a.Endpoint == nil {
-			continue
-		}
-		word := "host "
-		value := fmt.Sprintf("%q", a.Endpoint.Host.Name)
-		ports := make([]string, len(a.Endpoint.Ports))
-		for i, p := range a.Endpoint.Ports {
-			ports[i] = fmt.Sprint(p)
-		}
-		if a.Endpoint.Host.Addr.IsValid() {
-			word, value = "address", fmt.Sprintf("%q", a.Endpoint.Host.Addr)
-		}
-		fmt.Fprintf(b, "  endpoint %q {\n    %-*s = %s\n    %-*s = [%s]\n  }\n", a.Endpoint.Name,
-			len(word), word, value, len(word), "ports", strings.Join(ports, ", "))
 	}
 	b.WriteString("}\n")
 }

@@ -60,13 +60,16 @@ type Finding struct {
 }
 
 // Addition is one element of a list of the policy's filesystem block, or an
-// endpoint. Instead is the list that the policy has the path in now, "" for none.
+// endpoint. Instead is the list that the policy has the path in now, "" for none. Into
+// is the endpoint of the policy that Endpoint's ports and rules are added to, nil where
+// it is a new one.
 type Addition struct {
 	List     string // read, write, execute; "" for an endpoint
 	Path     ir.Path
 	Only     bool
 	Instead  string
 	Endpoint *ir.Endpoint
+	Into     *ir.Endpoint
 }
 
 // proposer is a setting, indexed.
@@ -74,18 +77,17 @@ type proposer struct {
 	Setting
 	bound   *ir.Policy
 	decider *ir.Decider
-	home    ir.Path // "/" when it is not known
+	home    ir.Path           // "/" when it is not known
+	called  map[string]string // of new endpoints, by what makes them one
 }
 
 // For finds what the policy denies among the accesses, in the order of requests.
 // The error is that of a binding which is not admissible.
 func For(s Setting, list []Access) ([]Finding, error) {
-	bound, err := s.Policy.Bind(s.Binding)
+	p, err := newProposer(s)
 	if err != nil {
 		return nil, err
 	}
-	p := &proposer{Setting: s, bound: bound, decider: ir.NewDecider(bound)}
-	p.home, _ = s.Binding.At(ir.Home)
 	var out []Finding
 	for _, a := range list {
 		if d := p.decider.Decide(a.Request); !d.Allow {
@@ -96,6 +98,16 @@ func For(s Setting, list []Access) ([]Finding, error) {
 	p.beside(out)
 	p.keep(out)
 	return out, nil
+}
+
+func newProposer(s Setting) (*proposer, error) {
+	bound, err := s.Policy.Bind(s.Binding)
+	if err != nil {
+		return nil, err
+	}
+	p := &proposer{Setting: s, bound: bound, decider: ir.NewDecider(bound)}
+	p.home, _ = s.Binding.At(ir.Home)
+	return p, nil
 }
 
 // beside withholds what would not compile beside what is proposed before it.
@@ -126,6 +138,10 @@ func (p *proposer) finding(a Access, d ir.Decision) Finding {
 		f.Withheld = "this machine has no such thing either"
 		return f
 	}
+	if a.Request.Kind == ir.ConnectRequest || a.Request.Kind == ir.URLRequest {
+		p.network(&f)
+		return f
+	}
 	wants := p.wants(a)
 	if f.Withheld = p.withheld(a, d, wants); f.Withheld != "" {
 		return f
@@ -137,6 +153,21 @@ func (p *proposer) finding(a Access, d ir.Decision) Finding {
 		f.Add = nil
 	}
 	return f
+}
+
+// network proposes the narrowest addition for a connection or a request.
+func (p *proposer) network(f *Finding) {
+	if f.Withheld = p.noPeer(f.Request, f.Decision); f.Withheld != "" {
+		return
+	}
+	list, why := p.endpoints(f.Request)
+	for _, w := range list {
+		if why = p.try(f.Request, []Addition{w}); why == "" {
+			f.Add = []Addition{w}
+			return
+		}
+	}
+	f.Withheld = why
 }
 
 // released is a rule as the policy has it, slots symbolic.
@@ -188,8 +219,6 @@ func (p *proposer) wants(a Access) []want {
 			out = append(out, want{List: "execute", Path: real})
 		}
 		return out
-	case ir.ConnectRequest:
-		return []want{{Endpoint: p.endpoint(r)}}
 	}
 	return nil
 }
@@ -225,9 +254,6 @@ func (p *proposer) names(list ...ir.Path) []want {
 // stated is an addition as the policy's author writes it: in the slot that is bound
 // nearest above its path, and as a change where the policy has that path already.
 func (p *proposer) stated(w want) Addition {
-	if w.Endpoint != nil {
-		return w
-	}
 	w.Path = Stated(p.Binding, w.Path)
 	if w.Path == ir.RootPath(ir.Tmp) && w.List == "read" { // all that can be said about it
 		w.List, w.Only = "write", false
@@ -319,7 +345,7 @@ func together(list []*Finding) []Addition {
 		for _, a := range f.Add {
 			switch {
 			case a.Endpoint != nil:
-				out = mergeEndpoint(out, *a.Endpoint)
+				out = mergeEndpoint(out, a)
 			case a.List == "write":
 				writes = append(writes, a)
 			default:
@@ -407,6 +433,12 @@ func With(p *ir.Policy, add []Addition) *ir.Policy {
 	q.Files, q.Execute, q.Endpoints = slices.Clone(p.Files), slices.Clone(p.Execute), slices.Clone(p.Endpoints)
 	for _, a := range add {
 		switch {
+		case a.Into != nil:
+			for i := range q.Endpoints {
+				if e := &q.Endpoints[i]; e.Name == a.Into.Name {
+					*e = joined(*e, *a.Endpoint)
+				}
+			}
 		case a.Endpoint != nil:
 			q.Endpoints = append(q.Endpoints, *a.Endpoint)
 		case a.List == "execute":

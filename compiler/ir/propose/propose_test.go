@@ -104,7 +104,7 @@ func TestLines(t *testing.T) {
 		{"read /etc/%{if}", propose.Machine{}, "", ""}, // a brace is a wildcard
 		{"connect example.org:8443", propose.Machine{}, "endpoint example.org:8443", "connect example.org:443,connect a.example.org:8443"},
 		{"connect 93.184.216.34:443", propose.Machine{}, "endpoint 93.184.216.34:443", "connect 93.184.216.35:443"},
-		{"connect [2001:db8::7]:443", propose.Machine{}, "endpoint 2001:db8::7:443", "connect [2001:db8::8]:443"},
+		{"connect [2606:4700::7]:443", propose.Machine{}, "endpoint 2606:4700::7:443", "connect [2606:4700::8]:443"},
 	} {
 		t.Run(tt.request, func(t *testing.T) {
 			before := compiled(t, body, "")
@@ -204,8 +204,11 @@ func TestWithheld(t *testing.T) {
 		{body, "read /etc/[x", propose.Machine{}, "wildcards", "read /etc/x"},
 		{body, "connect-unix /run/x/socket", propose.Machine{}, `unix = "visible"`, "read /run/x/socket"},
 		{body + "\n  network {\n    unix = \"visible\"\n  }", "connect-unix /run/docker.sock", propose.Machine{}, "containers", "connect-unix /run/nscd.sock"},
-		{body, "connect 10.0.0.2:53", propose.Machine{}, "resolved outside", "connect 10.0.0.2:54"},
-		{body, "connect 127.0.0.1:80", propose.Machine{}, "loopback of its own", "connect 10.0.0.1:80"},
+		{body, "connect 10.0.0.2:53", propose.Machine{}, "resolved outside", "connect 9.9.9.9:54"},
+		{body, "connect 127.0.0.1:80", propose.Machine{}, "loopback of its own", "connect 9.9.9.9:80"},
+		{body, "connect 10.0.0.1:80", propose.Machine{}, "private (10.0.0.0/8", "connect 11.0.0.1:80"},
+		{body, "connect [64:ff9b::a00:1]:80", propose.Machine{}, "NAT64", "connect [2a00::a00:1]:80"},
+		{body, "connect 169.254.169.254:80", propose.Machine{}, "a metadata service", "connect 169.253.169.254:80"},
 	} {
 		t.Run(tt.request, func(t *testing.T) {
 			p := compiled(t, tt.body, "")
@@ -362,7 +365,7 @@ func TestReport(t *testing.T) {
 // TestNames: an endpoint's name is one, and free.
 func TestNames(t *testing.T) {
 	p := compiled(t, body, "")
-	for host, want := range map[string]string{"example.org:80": "example-org", "9.example:80": "to-9-example", "[2001:db8::1]:80": "to-2001-db8--1"} {
+	for host, want := range map[string]string{"example.org:80": "example-org", "9.example:80": "to-9-example", "[2606:4700::1]:80": "to-2606-4700--1"} {
 		_, found := one(t, p, "connect "+host, propose.Machine{})
 		if got := found[0].Add[0].Endpoint.Name; got != want || !ir.IsName(got) {
 			t.Errorf("the endpoint for %s is named %q, want %q", host, got, want)

@@ -72,11 +72,13 @@ type RuleAt struct {
 	Line      int    `json:"line,omitempty"`
 }
 
-// Line is one element of a list, or an endpoint (its whole block is in HCL).
+// Line is one element of a list, or an endpoint (its whole block is in HCL). Endpoint
+// is the one that the list belongs to: its ports, or its allow blocks.
 type Line struct {
-	List    string `json:"list"`
-	Element string `json:"element"`
-	Instead string `json:"instead,omitempty"`
+	List     string `json:"list"`
+	Element  string `json:"element"`
+	Instead  string `json:"instead,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
 }
 
 // Call is a refused system call or operation. What is what it asked for, where that
@@ -135,9 +137,9 @@ func TriedOf(b ir.Binding, a Access) Tried {
 // line is the addition in a report.
 func (a Addition) line() Line {
 	if a.Endpoint != nil {
-		return Line{List: "endpoint", Element: fmt.Sprintf("%s:%d", a.Endpoint.Host, a.Endpoint.Ports[0])}
+		return a.endpointLine()
 	}
-	return Line{a.List, a.Element(), a.Instead}
+	return Line{List: a.List, Element: a.Element(), Instead: a.Instead}
 }
 
 // JSON is the report as one indented object and a newline.
@@ -265,6 +267,8 @@ func (l Line) String() string {
 		return fmt.Sprintf("move %s from %s to %s", l.Element, l.Instead, l.List)
 	case l.List == "endpoint":
 		return "add an endpoint for " + l.Element
+	case l.Endpoint != "":
+		return fmt.Sprintf("add %s to %s of endpoint %q", l.Element, l.List, l.Endpoint)
 	}
 	return fmt.Sprintf("add %s to %s", l.Element, l.List)
 }

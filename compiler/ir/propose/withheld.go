@@ -19,8 +19,6 @@ func (p *proposer) withheld(a Access, d ir.Decision, wants []want) string {
 		return `unix = "visible" is all there is, and lets every socket that can be read be connected to`
 	case d.Reason == ir.ByHeld:
 		return "a statement of the policy is about it or about something below it, so its name stays"
-	case r.Kind == ir.ConnectRequest:
-		return p.noPeer(r)
 	case a.Machine.There:
 		return fmt.Sprintf("it is there already: let it be read or written, as in write = [%s]", expression(Stated(p.Binding, r.Path)))
 	case a.Machine.Refused:
