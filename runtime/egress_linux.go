@@ -54,10 +54,11 @@ var proxyInside = netip.AddrPortFrom(netip.AddrFrom4(proxyAddress.Addr), ProxyPo
 // programs are the bound paths of the programs that endpoints list.
 func (r *execution) programs() []ir.Path {
 	var out []ir.Path
-	if r.linux.Egress == nil {
+	rules := r.rules()
+	if rules == nil {
 		return nil
 	}
-	for _, e := range r.linux.Egress.Bind(r.binding).Endpoints {
+	for _, e := range rules.Bind(r.binding).Endpoints {
 		for _, p := range e.Executables {
 			if p.Root() == ir.Host {
 				out = append(out, p)
@@ -67,15 +68,25 @@ func (r *execution) programs() []ir.Path {
 	return out
 }
 
+// rules are those of the way out, nil where there is none. What is observed has one
+// that leads nowhere, where the policy has none.
+func (r *execution) rules() *egress.Rules {
+	if r.linux.Egress == nil && r.job.Observe {
+		return &egress.Rules{Policy: r.job.Policy, Denied: r.policy.DeniedHosts}
+	}
+	return r.linux.Egress
+}
+
 // bindEgress binds the rules. A program is the file that has its name now: one that
 // has several, by links of either kind, has one from here on, and one that is missing
 // opens nothing, whoever makes it later.
 func (r *execution) bindEgress() *Refusal {
-	if r.linux.Egress == nil {
+	rules := r.rules()
+	if rules == nil {
 		return nil
 	}
 	w := &wayOut{
-		rules: r.linux.Egress.Bind(r.binding), programs: map[attribute.File]ir.Path{}, names: map[ir.Path]bool{}, wake: -1,
+		rules: rules.Bind(r.binding), programs: map[attribute.File]ir.Path{}, names: map[ir.Path]bool{}, wake: -1,
 	}
 	for i := range w.rules.Endpoints {
 		e := &w.rules.Endpoints[i]

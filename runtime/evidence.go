@@ -94,6 +94,9 @@ type Evidence struct {
 	// Trace is there when it was asked for. It alone holds names that the command
 	// thought of.
 	Trace *propose.Report `json:"trace,omitempty"`
+	// Observed is what the proxy denied and which rules would allow it, where that was
+	// asked for.
+	Observed *propose.Observed `json:"observed,omitempty"`
 }
 
 // ReleaseEvidence names the release that the policy came from and what vouched

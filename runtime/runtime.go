@@ -40,8 +40,12 @@ type Job struct {
 	// Trace, in development, notes what fails and the policy denies (Evidence.Trace).
 	// The run is confined exactly as without it. Places says where a statement stands,
 	// false when that is not known; nil: nowhere.
-	Trace  bool
-	Places func(ir.Origin) (file string, line int, ok bool)
+	Trace bool
+	// Observe, in development, notes what the proxy denied and which rules would allow
+	// it (Evidence.Observed). A policy without endpoints gets a proxy as well, which
+	// denies everything.
+	Observe bool
+	Places  func(ir.Origin) (file string, line int, ok bool)
 	// Notice, when it is not nil, is told before the command starts what its caller
 	// may not expect: one clause each time.
 	Notice func(string)

@@ -104,7 +104,10 @@ func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []
 func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	out, err := r.streams()
 	refusal := r.openWayOut(s)
-	defer func() { r.evidence.Egress = r.out.close() }()
+	defer func() {
+		r.evidence.Egress = r.out.close()
+		r.observe()
+	}()
 	if refusal == nil {
 		refusal = r.attach(s)
 	}

@@ -33,6 +33,7 @@ its own, with job control, as an interactive shell wants.
    obspc exec -- make test
    obspc exec policies/build.policy.hcl --policy build -- go build ./...
    obspc exec --tty -- bash
+   obspc exec --observe -- npm ci
    obspc exec --workspace fresh --evidence evidence.json -- ./untrusted`,
 		Flags: []cli.Flag{
 			policyFlag("run under the policy `NAME`; needed when there are several"),
@@ -42,6 +43,8 @@ its own, with job control, as an interactive shell wants.
 			&cli.BoolFlag{Name: "stdin", Usage: "give the command this standard input instead of /dev/null"},
 			&cli.BoolFlag{Name: "trace", Usage: "say afterwards what failed because the policy denies it, and which lines would allow it"},
 			&cli.StringFlag{Name: "trace-format", Usage: "write that as `FORMAT`: text or json"},
+			&cli.BoolFlag{Name: "observe", Usage: "say afterwards what the proxy denied, and which rules would allow it; nothing more is allowed meanwhile"},
+			&cli.StringFlag{Name: "observe-format", Usage: "write that as `FORMAT`: text or json"},
 			&cli.BoolFlag{Name: "tty", Usage: "give the command a terminal of its own; standard input has to be one"},
 			varFlag(),
 		},

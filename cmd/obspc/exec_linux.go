@@ -39,12 +39,12 @@ func (r runner) exec(c *cli.Context, files []release.File, policy string, truste
 		return err
 	}
 	args = append(args, kept...)
-	for _, name := range []string{"workspace", "bwrap", "evidence", "trace-format"} {
+	for _, name := range []string{"workspace", "bwrap", "evidence", "trace-format", "observe-format"} {
 		if v := c.String(name); v != "" {
 			args = append(args, "--"+name, v)
 		}
 	}
-	for _, name := range []string{"stdin", "tty", "trace"} {
+	for _, name := range []string{"stdin", "tty", "trace", "observe"} {
 		if c.Bool(name) {
 			args = append(args, "--"+name)
 		}

@@ -19,6 +19,7 @@ var execFlags = []flag{
 	{name: "--config-dir", value: "PATH", many: true}, {name: "--evidence", value: "FILE"}, {name: "--format", value: "text|json"},
 	{name: "--bwrap", value: "PATH"}, {name: "--stdin"}, {name: "--tty"},
 	{name: "--trace"}, {name: "--trace-format", value: "text|json"},
+	{name: "--observe"}, {name: "--observe-format", value: "text|json"},
 }
 
 // runDevelopment runs any command under a policy that was compiled just now.
@@ -54,13 +55,15 @@ func runDevelopment(c *call) error {
 	if c.has("--stdin") {
 		job.Stdin = c.stdin
 	}
-	switch f := c.get("--trace-format"); {
-	case f != "" && f != "text" && f != "json":
-		return wrongCall("--trace-format is text or json, not %q", f)
-	case f != "" && !c.has("--trace"):
-		return wrongCall("--trace-format wants --trace")
+	for _, report := range []string{"--trace", "--observe"} {
+		switch f := c.get(report + "-format"); {
+		case f != "" && f != "text" && f != "json":
+			return wrongCall("%s-format is text or json, not %q", report, f)
+		case f != "" && !c.has(report):
+			return wrongCall("%s-format wants %s", report, report)
+		}
 	}
-	job.Trace, job.Places = c.has("--trace"), c.place
+	job.Trace, job.Observe, job.Places = c.has("--trace"), c.has("--observe"), c.place
 	var noTerminal error
 	if c.has("--tty") {
 		job.Terminal, noTerminal = c.terminal()

@@ -66,6 +66,9 @@ evidence says "development". Call obspc exec instead.
   --trace                  say afterwards what failed because the policy denies it, and which
                            lines would allow it; confined exactly as without
   --trace-format text|json as text, or as JSON, on standard error; evidence has it too
+  --observe                say afterwards what the proxy denied, and which rules would allow it;
+                           a policy without endpoints gets a proxy that denies everything
+  --observe-format text|json   as for --trace
   --evidence FILE, --format text|json, --bwrap PATH   as for run
 `
 

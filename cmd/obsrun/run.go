@@ -165,6 +165,7 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 		}
 	}
 	c.trace(job, outcome)
+	c.observed(outcome)
 	if err != nil {
 		return err
 	}
@@ -217,6 +218,17 @@ func (c *call) trace(job runtime.Job, o *runtime.Outcome) {
 		c.stderr.Write(e.Trace.JSON())
 	default:
 		e.Trace.Text(c.stderr, "obsrun: trace: ")
+	}
+}
+
+// observed writes what the proxy denied and what would allow it.
+func (c *call) observed(o *runtime.Outcome) {
+	switch report := o.Evidence.Observed; {
+	case report == nil:
+	case c.get("--observe-format") == "json":
+		c.stderr.Write(report.JSON())
+	default:
+		report.Text(c.stderr, "obsrun: observe: ")
 	}
 }
 
@@ -283,12 +295,12 @@ func (c *call) explain(o *runtime.Outcome) {
 			fmt.Fprintf(c.stderr, "obsrun: %s limit of %s reached; raise %s\n", l.Name, l.Amount(), l.Attribute())
 		}
 	}
-	if first := e.Egress.FirstDenied(); first != nil && e.Mode == runtime.Development {
+	if first := e.Egress.FirstDenied(); first != nil && e.Mode == runtime.Development && e.Observed == nil {
 		more := ""
 		if n := e.Egress.Denied - 1; n > 0 {
 			more = fmt.Sprintf(" (the first of %d denials)", n+1)
 		}
-		fmt.Fprintf(c.stderr, "obsrun: the proxy denied: %s%s; --evidence FILE lists what it decided\n", first.Reason, more)
+		fmt.Fprintf(c.stderr, "obsrun: the proxy denied: %s%s; obspc exec --observe … shows what would allow it, --evidence FILE lists what it decided\n", first.Reason, more)
 	}
 	for _, fault := range e.Cleanup.Faults {
 		fmt.Fprintf(c.stderr, "obsrun: cleaning up: %s\n", fault)

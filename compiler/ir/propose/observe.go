@@ -32,16 +32,12 @@ type Asked struct {
 // Observed is what a run asked for on its way out and was denied, and what an author
 // may add: what allows least first, what is not proposed last.
 type Observed struct {
-	Schema string    `json:"schema"`
-	Policy string    `json:"policy"`
+	Schema string   `json:"schema"`
+	Policy string   `json:"policy"`
 	Denied []Turned `json:"denied"`
-	Untold int64     `json:"untold"` // decisions that were too many to be told one by one
-	HCL    string    `json:"hcl"`    // all that is proposed, each once
-	sum    asksInAll
+	Untold int64    `json:"untold"` // decisions that were too many to be told one by one
+	HCL    string   `json:"hcl"`    // all that is proposed, each once
 }
-
-// asksInAll counts denials, and those of which something is proposed.
-type asksInAll struct{ denials, proposed int }
 
 // Turned is one denial with the proxy's reason, the statement that decides now or is
 // nearest (nil: none is), and either the lines that turn it or why there are none.
@@ -111,10 +107,6 @@ func (o *Observed) add(p *proposer, f Finding, a Asked, place func(ir.Origin) (f
 		u.Add = append(u.Add, add.line())
 	}
 	o.Denied = append(o.Denied, u)
-	o.sum.denials += a.Count
-	if len(f.Add) > 0 {
-		o.sum.proposed += a.Count
-	}
 }
 
 // notThePolicys is why a denial is not about which hosts, ports, programs and requests
@@ -158,13 +150,19 @@ func (o *Observed) JSON() []byte {
 // Text writes the report for people. Lead stands before each of its sentences.
 func (o *Observed) Text(w io.Writer, lead string) {
 	say := func(format string, args ...any) { fmt.Fprintf(w, lead+format+"\n", args...) }
-	switch o.sum.denials {
+	denials, proposed := 0, 0
+	for _, u := range o.Denied {
+		if denials += u.Count; len(u.Add) > 0 {
+			proposed += u.Count
+		}
+	}
+	switch denials {
 	case 0:
 		say("the proxy of policy %s denied nothing", o.Policy)
 	case 1:
-		say("the proxy of policy %s denied one connection or request; of %d something is proposed", o.Policy, o.sum.proposed)
+		say("the proxy of policy %s denied one connection or request; of %d something is proposed", o.Policy, proposed)
 	default:
-		say("the proxy of policy %s denied %d connections and requests; of %d something is proposed", o.Policy, o.sum.denials, o.sum.proposed)
+		say("the proxy of policy %s denied %d connections and requests; of %d something is proposed", o.Policy, denials, proposed)
 	}
 	for _, u := range o.Denied {
 		what := strings.TrimSpace(u.Query.Kind + " " + u.Query.Value)

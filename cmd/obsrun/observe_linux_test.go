@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/obspc/obspc/compiler/ir/propose"
+	"github.com/obspc/obspc/runtime"
+	"github.com/obspc/obspc/verify/release"
+)
+
+// TestObserve: what the proxy denies is told with the rule that would allow it, of a
+// policy without endpoints as well; and it is denied all the same.
+func TestObserve(t *testing.T) {
+	l := newLab(t)
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer server.Close()
+	reached := make(chan bool, 16)
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			reached <- true
+			conn.Close()
+		}
+	}()
+	port := server.Addr().(*net.TCPAddr).Port
+	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(work) })
+	tool, err := os.ReadFile("/proc/self/exe")
+	must(t, err)
+	obsrun := filepath.Join(work, "obsrun")
+	must(t, os.WriteFile(obsrun, tool, 0o755))
+
+	const body = `
+policy "p" {
+  version = 1
+  extends = ["std/base"]
+  targets = ["bwrap"]
+  filesystem {
+    write   = [workspace]
+    execute = ["${workspace}/obsrun"]
+  }
+  environment {
+    OBSPC_TEST_AS_OBSRUN = "1"
+  }
+%s}`
+	endpoint := fmt.Sprintf(`  network {
+    endpoint "machine" {
+      host      = "localhost"
+      ports     = [%d]
+      protocol  = "tcp"
+      addresses = ["127.0.0.0/8", "::1/128"]
+    }
+  }
+`, port)
+	evidence := filepath.Join(l.dir, "evidence")
+	run := func(network, to string, port int, flags ...string) (stderr string, code int) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "development")
+		pinned := dir + ".pins"
+		files := filesOf(t, fmt.Sprintf(body, network), release.Input{})
+		must(t, release.Write(dir, files))
+		must(t, os.WriteFile(pinned, pins(files, release.LocalProduct).Format(), 0o644))
+		words := append([]string{"exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", pinned, "--evidence", evidence}, flags...)
+		cmd := exec.Command(os.Args[0], append(words, "--", obsrun, "proxy-connect", to, fmt.Sprint(port))...)
+		var out, complaints strings.Builder
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1"), &out, &complaints
+		cmd.Run()
+		return complaints.String(), cmd.ProcessState.ExitCode()
+	}
+	// The control: what an endpoint names is reached.
+	if stderr, code := run(endpoint, "localhost", port, "--observe"); code != 0 || len(reached) != 1 || !strings.Contains(stderr, "obsrun: observe: the proxy of policy p denied nothing\n") {
+		t.Errorf("to the endpoint: exit %d, %q, reached %d times", code, stderr, len(reached))
+	}
+	for _, tt := range []struct {
+		network, to string
+		port        int
+		flags       []string
+		says        []string
+		silent      []string
+	}{
+		{"", "example.org", 8443, nil, nil, []string{"observe", "403"}},
+		{"", "example.org", 8443, []string{"--observe"}, []string{"connect example.org:8443\n", "    add an endpoint for example.org:8443\n", "obsrun: observe: to allow", "  endpoint \"example-org\" {\n"}, []string{"the proxy denied: "}},
+		{"", "localhost", port, []string{"--observe"}, []string{"nothing is proposed: it is a name of the loopback"}, []string{"endpoint \""}},
+		{endpoint, "169.254.169.254", 80, []string{"--observe"}, []string{"nothing is proposed: it is a metadata service"}, []string{"endpoint \""}},
+		{endpoint, "example.org", 443, []string{"--observe", "--observe-format", "json"}, []string{`"schema": "obspc.observe/v1"`, `"dimension": "host"`, `"element": "example.org:443"`}, []string{"obsrun: observe"}},
+		{endpoint, "example.org", 443, nil, []string{"obsrun: the proxy denied: ", "obspc exec --observe … shows"}, []string{"obsrun: observe"}},
+	} {
+		stderr, code := run(tt.network, tt.to, tt.port, tt.flags...)
+		want := 1
+		if tt.network == "" && len(tt.flags) == 0 {
+			want = 3 // there is no proxy
+		}
+		if code != want {
+			t.Errorf("%s %v: exit %d, want %d: %s", tt.to, tt.flags, code, want, stderr)
+		}
+		for _, want := range tt.says {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s %v: %q is not in\n%s", tt.to, tt.flags, want, stderr)
+			}
+		}
+		for _, never := range tt.silent {
+			if strings.Contains(stderr, never) {
+				t.Errorf("%s %v: %q is in\n%s", tt.to, tt.flags, never, stderr)
+			}
+		}
+		if len(tt.flags) == 0 {
+			continue
+		}
+		text, err := os.ReadFile(evidence)
+		must(t, err)
+		var e runtime.Evidence
+		must(t, json.Unmarshal(text, &e))
+		if e.Observed == nil || e.Observed.Schema != propose.ObservedSchema || len(e.Observed.Denied) != 1 || e.Observed.Denied[0].Count != 1 || e.Egress.Allowed != 0 {
+			t.Errorf("%s: evidence has %+v and %+v", tt.to, e.Observed, e.Egress)
+		}
+	}
+	if len(reached) != 1 {
+		t.Errorf("the server was reached %d times", len(reached))
+	}
+}
+
+// TestObserveFlags: a format without its report is a wrong call.
+func TestObserveFlags(t *testing.T) {
+	for _, words := range [][]string{{"--observe-format", "json"}, {"--observe", "--observe-format", "xml"}} {
+		_, stderr, code := invoke(append(append([]string{"exec", "--policy", "p", "--release", "x", "--pins", "y"}, words...), "--", "true")...)
+		if code != 125 || !strings.Contains(stderr, "--observe-format") {
+			t.Errorf("%v: exit %d, %s", words, code, stderr)
+		}
+	}
+}
