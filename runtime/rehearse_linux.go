@@ -38,10 +38,12 @@ func (r *rehearsal) rehearse(ctx context.Context) *Refusal {
 		return refusal
 	}
 	return r.inSandbox(ctx, func(_ context.Context, s *sandbox, _ *wake) *Refusal {
+		refusal := r.openWayOut(s)
 		s.kill()
 		s.reap()
+		r.out.close()
 		r.evidence.Cleanup.TreeDead = true
-		return nil
+		return refusal
 	})
 }
 
