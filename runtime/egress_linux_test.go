@@ -106,6 +106,23 @@ func init() {
 		os.Stdout.Write(text)
 		return err
 	}
+	// flood URL: connections to the proxy on which nothing is said, as many as there can
+	// be; then gets the page.
+	attempts["flood"] = func(a []string) error {
+		var all []net.Conn
+		for range 4000 {
+			conn, err := net.Dial("tcp", "127.0.0.1:3128")
+			if err != nil {
+				break
+			}
+			all = append(all, conn)
+		}
+		fmt.Println(len(all) > 900)
+		for _, conn := range all {
+			conn.Close()
+		}
+		return attempts["get"](a)
+	}
 	attempts["listen"] = func(a []string) error {
 		l, err := net.Listen("tcp", a[0])
 		if err == nil {
@@ -254,6 +271,9 @@ func TestLiveEgress(t *testing.T) {
 	job = runtime.Job{Argv: []string{probePath, probeWord, "tunnel", s.at(), "alone"}, Development: true, Workspace: runtime.Workspace{Dir: dir}, Trace: true}
 	if r := start(t, context.Background(), v, job); !strings.HasPrefix(r.stdout, "HTTP/1.1 200 OK\n") || r.Evidence.Trace == nil {
 		t.Errorf("a tunnel of a program that is traced: %s", r)
+	}
+	if r := probed(t, v, dir, "flood", "http://"+s.at()); !strings.HasPrefix(r.stdout, "true\n200 hello") {
+		t.Errorf("after many connections that say nothing: %s", r)
 	}
 	// Without an endpoint there is neither a proxy nor a trace of one.
 	r := probed(t, development(t, policy(t, plain)), dir, "connect", "tcp", "127.0.0.1:3128")

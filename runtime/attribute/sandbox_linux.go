@@ -33,7 +33,7 @@ func Open(init int, server netip.AddrPort) (*Sandbox, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("/proc of the sandbox is not what was mounted there: %v", err)
 	}
-	if s.sockets, err = openSockets(at); err != nil {
+	if s.sockets, err = openSockets(at, server); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -73,6 +73,9 @@ func (s *Sandbox) Program(client netip.AddrPort) (Program, error) {
 		if !leads(s.processes, h.pid+"/fd/"+h.fd, socket) {
 			return Program{}, ambiguous("the connection was handed on")
 		}
+	}
+	if again, err := s.sockets.inode(client, s.server); err != nil || again != inode {
+		return Program{}, ambiguous("the connection was closed")
 	}
 	return out, nil
 }

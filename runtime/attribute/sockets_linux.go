@@ -26,11 +26,16 @@ type sockets struct {
 	last  uint32
 }
 
-// openSockets is for the network of the process whose directory in /proc is at.
-func openSockets(at string) (*sockets, error) {
+// openSockets is for the network of the process whose directory in /proc is at, where
+// somebody listens at server.
+func openSockets(at string, server netip.AddrPort) (*sockets, error) {
 	s := &sockets{lists: []string{at + "/net/tcp", at + "/net/tcp6"}}
 	var err error
-	if s.diag, err = diagSocket(at + "/ns/net"); err != nil {
+	if s.diag, err = diagSocket(at + "/ns/net"); err == nil && !s.answers(server) {
+		unix.Close(s.diag)
+		err = errNoDiag
+	}
+	if err != nil {
 		s.diag = -1
 		if _, failed := os.Stat(s.lists[0]); failed != nil {
 			return s, fmt.Errorf("the sandbox's sockets cannot be seen: %w; %w", err, failed)
@@ -87,16 +92,33 @@ const (
 	maxDiagAnswer = 4096
 )
 
+// answers reports whether the kernel knows the socket that listens at server: its part
+// for TCP is a module of its own (CONFIG_INET_TCP_DIAG), and without it no socket is
+// known.
+func (s *sockets) answers(server netip.AddrPort) bool {
+	answer, err := s.exchange(server, netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
+	return err == nil && binary.NativeEndian.Uint16(answer[4:]) == byFamily
+}
+
 // ask looks one socket up; 0 when there is none.
 func (s *sockets) ask(own, peer netip.AddrPort) (uint64, error) {
+	answer, err := s.exchange(own, peer)
+	if err != nil {
+		return 0, err
+	}
+	return diagAnswer(answer, own, peer)
+}
+
+// exchange has the kernel look one socket up, and returns its answer.
+func (s *sockets) exchange(own, peer netip.AddrPort) ([]byte, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.diag < 0 {
-		return 0, errNoDiag
+		return nil, errNoDiag
 	}
 	s.last++
 	if err := unix.Sendto(s.diag, diagRequest(own, peer, s.last), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return 0, errNoDiag
+		return nil, errNoDiag
 	}
 	// The kernel has answered by the time sendto returns; what comes late answers what
 	// was asked before.
@@ -107,11 +129,11 @@ func (s *sockets) ask(own, peer netip.AddrPort) (uint64, error) {
 			continue
 		}
 		if err != nil {
-			return 0, errNoDiag
+			return nil, errNoDiag
 		}
 		sender, ok := from.(*unix.SockaddrNetlink)
 		if ok && sender.Pid == 0 && n >= headerBytes && binary.NativeEndian.Uint32(answer[8:]) == s.last {
-			return diagAnswer(answer[:n], own, peer)
+			return answer[:n], nil
 		}
 	}
 }
@@ -145,7 +167,7 @@ func diagAnswer(m []byte, own, peer netip.AddrPort) (uint64, error) {
 	case kind == unix.NLMSG_ERROR && len(m) >= headerBytes+4:
 		errno := unix.Errno(-int32(binary.NativeEndian.Uint32(m[headerBytes:])))
 		if errno == unix.ENOENT {
-			return 0, nil // or a kernel without its part for TCP: the list says the same then
+			return 0, nil
 		}
 		return 0, fmt.Errorf("sock_diag: %w", errno)
 	case kind != byFamily || len(m) < answerBytes:
