@@ -26,13 +26,14 @@ func explainCommand() *cli.Command {
 		Usage:     "say what a policy answers to one request, and which statement decides",
 		ArgsUsage: "PATH WORD WHAT [TO], or --sbpl FILE or --bwrap FILE WORD WHAT [TO]",
 		Description: `WORD is read, list, stat, write, create, remove, rename, link, execute,
-connect, connect-unix or syscall. WHAT may begin with ${workspace}, ${home} or
+connect, request, connect-unix or syscall. WHAT may begin with ${workspace}, ${home} or
 ${tmp}; --bind gives a slot its path. The exit code is 0 for allow and for deny.
 
    obspc explain . read /etc/shadow
    obspc explain . write '${workspace}/.git/hooks/pre-commit'
    obspc explain . rename '${workspace}/a' '${workspace}/b'
    obspc explain . --policy payment-batch connect bank.example.com:443 --by /usr/bin/curl
+   obspc explain . request POST https://api.example.com/v1/batches
    obspc explain . syscall ptrace
    obspc explain . --why-not connect bank.example.com:80
    obspc explain . --bind home=/home/u read /home/u/.ssh/id_ed25519
@@ -52,7 +53,7 @@ What macOS logged as refused is explained line by line, with what would allow it
    log show --last 5m --predicate 'sender == "Sandbox"' | obspc explain . --seatbelt-log -`,
 		Flags: append([]cli.Flag{
 			policyFlag("ask the policy `NAME`; needed when there are several"),
-			&cli.StringFlag{Name: "by", Usage: "the `PROGRAM` that asks (connect)"},
+			&cli.StringFlag{Name: "by", Usage: "the `PROGRAM` that asks (connect, request)"},
 			&cli.StringSliceFlag{Name: "bind", Usage: "`SLOT=PATH`: workspace, home or tmp; may be repeated"},
 			&cli.BoolFlag{Name: "why-not", Usage: "for what is denied, name the statement that comes nearest and what it lacks"},
 			varFlag(), formatFlag(),
@@ -289,6 +290,11 @@ var reasons = map[ir.Reason]string{
 	ir.Seen:          "its directory can be read, or something below it can",
 	ir.EndpointMatch: "this endpoint names host, port and program",
 	ir.NoEndpoint:    "no endpoint names this host, port and program",
+	ir.HostDenied:    "the policy denies this host, whatever endpoints say",
+	ir.HostLoopback:  "the policy shares the machine's loopback",
+	ir.ByRequest:     "this block names such requests, and one that denies wins",
+	ir.NoRequest:     "the endpoint decides requests, and no allow block of it names this one",
+	ir.OtherProtocol: "the endpoint for this host and port is for something else than such requests",
 	ir.ByStatement:   "this statement names the call",
 	ir.ByList:        "it is one of the calls that no sandbox may make",
 	ir.InPart:        "some calls of that name no sandbox may make; the others are carried out",

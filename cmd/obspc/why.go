@@ -44,7 +44,10 @@ func templateOf(policy string, o ir.Origin) string {
 // no, and what to write for the other answer.
 func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy, binding ir.Binding, q ir.Request, whyNot bool) {
 	switch q.Kind {
-	case ir.ConnectRequest: // an endpoint has none behind it
+	case ir.ConnectRequest, ir.URLRequest:
+		for _, rule := range bound.NetworkChain(q) {
+			a.Chain = append(a.Chain, conf.rule(r, rule))
+		}
 	case ir.SyscallRequest:
 		for _, rule := range bound.SyscallChain(q.Syscall) {
 			a.Chain = append(a.Chain, conf.rule(r, rule))
@@ -66,14 +69,14 @@ func (conf *configuration) addWhy(a *answer, r compiler.Result, bound *ir.Policy
 // change is what to write for the other answer. What it says to write was tried on
 // the policy.
 func change(a *answer, p *ir.Policy, b ir.Binding, q ir.Request) string {
-	if q.Kind == ir.SyscallRequest {
+	switch q.Kind {
+	case ir.SyscallRequest:
 		return changeCall(a, q.Syscall)
+	case ir.ConnectRequest, ir.URLRequest:
+		return changeWay(p, b, q)
 	}
 	if a.Decision == "allow" {
-		switch q.Kind {
-		case ir.ConnectRequest:
-			return fmt.Sprintf("to deny it, take %s out of the endpoint", q.Value())
-		case ir.ExecuteRequest:
+		if q.Kind == ir.ExecuteRequest {
 			return "to deny it, narrow the execute list"
 		}
 		return turned("deny", "deny", p, b, q)
@@ -93,10 +96,8 @@ func change(a *answer, p *ir.Policy, b ir.Binding, q ir.Request) string {
 			return turned("allow", "execute", p, b, q)
 		}
 		return fmt.Sprintf("to allow it, name %q in read and in execute", q.Path)
-	case ir.ConnectUnixRequest:
-		return `to allow it, write unix = "visible" in the network block, and let its path be read`
 	}
-	return fmt.Sprintf("to allow it, name host and port of %s in an endpoint block", q.Value())
+	return `to allow it, write unix = "visible" in the network block, and let its path be read`
 }
 
 // turned is the line of a filesystem block that turns the answer.
@@ -143,6 +144,10 @@ var failed = map[ir.Dimension]string{
 	ir.PortDimension:    "the host is right, the port is not",
 	ir.ProgramDimension: "host and port are right, the program is not",
 	ir.CallDimension:    "it denies this very call",
+
+	ir.MethodDimension:   "host and path are right, the method is not",
+	ir.ProtocolDimension: "host and port are right, and it is for something else than such requests",
+	ir.DeniedDimension:   "it denies this very host or request",
 }
 
 // writeWhy is the part of the text that addWhy made.

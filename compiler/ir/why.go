@@ -31,6 +31,10 @@ const (
 	PortDimension    Dimension = "port"
 	ProgramDimension Dimension = "program"
 	CallDimension    Dimension = "call"
+
+	MethodDimension   Dimension = "method"
+	ProtocolDimension Dimension = "protocol" // the endpoint is for something else than such requests
+	DeniedDimension   Dimension = "denied"   // the rule denies this very host or request
 )
 
 // Near is the rule that comes closest to allowing a request, and what of the
@@ -44,7 +48,7 @@ type Near struct {
 func WhyNot(p *Policy, r Request) Near {
 	switch r.Kind {
 	case ConnectRequest, URLRequest:
-		return nearestEndpoint(p, r)
+		return nearestWay(p, r)
 	case ExecuteRequest:
 		if d := NewDecider(p); d.level(r.Path, Read).Allow {
 			return nearestExecute(p, r.Path)
@@ -128,43 +132,4 @@ func nearestExecute(p *Policy, path Path) Near {
 		}
 	}
 	return best
-}
-
-// nearestEndpoint prefers an endpoint whose host and port match, then one whose
-// host matches, then the one that shares most of the host's last labels.
-func nearestEndpoint(p *Policy, r Request) Near {
-	var best Near
-	at := -1
-	for i := range p.Endpoints {
-		e := &p.Endpoints[i]
-		failed, score := HostDimension, sharedLabels(e.Host.Name, r.Host)
-		if e.Host.Matches(r.Host) || e.Host.Addr.IsValid() && e.Host.Addr == r.Addr {
-			failed, score = PortDimension, 1000
-			if e.Admits(Request{Port: r.Port, HasBy: true, By: firstProgram(e)}) {
-				failed, score = ProgramDimension, 2000
-			}
-		}
-		if score > at {
-			best, at = Near{e, failed}, score
-		}
-	}
-	return best
-}
-
-// firstProgram is a program that the endpoint admits, if it lists any.
-func firstProgram(e *Endpoint) Path {
-	if len(e.Executables) == 0 {
-		return Path{}
-	}
-	return e.Executables[0]
-}
-
-// sharedLabels is how many labels two hosts have in common, counted from the end.
-func sharedLabels(a, b string) int {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	n := 0
-	for n < len(as) && n < len(bs) && as[len(as)-1-n] == bs[len(bs)-1-n] {
-		n++
-	}
-	return n
 }

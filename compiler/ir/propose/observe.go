@@ -104,7 +104,7 @@ func (o *Observed) add(p *proposer, f Finding, a Asked, place func(ir.Origin) (f
 		u.Rule = RuleFor(rule, place)
 	}
 	for _, add := range f.Add {
-		u.Add = append(u.Add, add.line())
+		u.Add = append(u.Add, add.Line())
 	}
 	o.Denied = append(o.Denied, u)
 }

@@ -108,7 +108,7 @@ func NewReport(s Setting, target ir.Target, list []Finding, place func(ir.Origin
 			d.Rule = RuleFor(rule, place)
 		}
 		for _, a := range f.Add {
-			d.Add = append(d.Add, a.line())
+			d.Add = append(d.Add, a.Line())
 		}
 		r.Denied = append(r.Denied, d)
 	}
@@ -134,8 +134,8 @@ func TriedOf(b ir.Binding, a Access) Tried {
 	return Tried{Query{kind, value}, a.Program, a.Errno, a.Count}
 }
 
-// line is the addition in a report.
-func (a Addition) line() Line {
+// Line is the addition in a report.
+func (a Addition) Line() Line {
 	if a.Endpoint != nil {
 		return a.endpointLine()
 	}
