@@ -103,13 +103,13 @@ func TestLiveClients(t *testing.T) {
 	for _, tt := range clients {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := os.Stat(tt.needs); err != nil {
-				t.Skip("host feature missing: " + tt.needs)
+				t.Skip("host feature missing: the program " + tt.needs)
 			}
 			r := start(t, context.Background(), v, runtime.Job{
 				Argv: []string{"/bin/sh", "-c", tt.script}, Development: true, Workspace: runtime.Workspace{Fresh: true},
 			})
 			if strings.HasPrefix(r.stdout, "too old") {
-				t.Skip("host feature missing: a node that can be told of a proxy")
+				t.Skip("host feature missing: the program node, of a version that can be told of a proxy")
 			}
 			reached := map[uint16]bool{}
 			if r.Evidence.Egress != nil {
@@ -182,7 +182,7 @@ try: print(urllib.request.urlopen(sys.argv[1]).read().decode())
 except urllib.error.HTTPError as e: print(e.read().decode())' `, ""},
 	} {
 		if _, err := os.Stat(client.needs); err != nil {
-			t.Logf("host feature missing: %s", client.needs)
+			t.Logf("without %s", client.needs)
 			continue
 		}
 		for _, server := range []*httptest.Server{secure, open} {
@@ -202,7 +202,7 @@ except urllib.error.HTTPError as e: print(e.read().decode())' `, ""},
 					Argv: []string{"/bin/sh", "-c", tt.command + "'" + at + tt.target + "'"}, Development: true, Workspace: runtime.Workspace{Fresh: true},
 				})
 				if strings.Contains(r.stderr, "No module named 'requests'") {
-					t.Log("host feature missing: Python's requests")
+					t.Log("without Python's requests")
 					break
 				}
 				var requests []string

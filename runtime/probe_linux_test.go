@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -257,4 +259,25 @@ func bushyProbe(a []string) error {
 	}
 	time.Sleep(time.Minute)
 	return nil
+}
+
+// TestAttempts: two attempts of one name would be one of them, whoever asks for it.
+func TestAttempts(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	must(t, err)
+	seen := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		must(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^\tattempts\["([^"]+)"\] = |^\t"([^"]+)": +func\(`).FindAllSubmatch(text, -1) {
+			name := string(m[1]) + string(m[2])
+			if before, twice := seen[name]; twice {
+				t.Errorf("%s and %s both have an attempt %q", before, file, name)
+			}
+			seen[name] = file
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("only %d attempts were found", len(seen))
+	}
 }

@@ -193,7 +193,7 @@ func TestAllowedCallsNeedADomain(t *testing.T) {
 // TestLiveTraceOfADeniedCall: the trace names the statement that denies it.
 func TestLiveTraceOfADeniedCall(t *testing.T) {
 	needSandbox(t)
-	r := tracedRun(t, callPolicy(t, `deny = ["kill", "statx"]`), labDir(t), "several", "kill", "statx", "socket")
+	r := tracedRun(t, callPolicy(t, `deny = ["kill", "statx"]`), labDir(t), "several", "kill", "statx", "unix-socket")
 	want := map[string]string{"kill": "p/syscalls.deny[0]", "statx": "p/syscalls.deny[1]", "socket": ""}
 	for _, c := range r.Evidence.Trace.Calls {
 		statement := ""

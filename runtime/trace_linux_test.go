@@ -20,7 +20,7 @@ import (
 )
 
 func init() {
-	attempts["socket"] = func(a []string) error {
+	attempts["unix-socket"] = func(a []string) error {
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err == nil {
 			unix.Close(fd)
@@ -66,7 +66,7 @@ func TestLiveTrace(t *testing.T) {
 	list := []string{
 		"read " + beside + "/secret", "read " + beside + "/secret", "list " + beside, "stat " + beside + "/nothing",
 		"create " + beside + "/made/x", "write work.txt", "write " + beside + "/readable/f", "rename src/a.txt " + beside + "/made/a",
-		"execute " + beside + "/tool", "read .env", "create carve/x", "read " + root + "/home/.ssh/id_rsa", "socket", "rename .git/hooks .git/h", "read src/a.txt",
+		"execute " + beside + "/tool", "read .env", "create carve/x", "read " + root + "/home/.ssh/id_rsa", "unix-socket", "rename .git/hooks .git/h", "read src/a.txt",
 	}
 	words := append([]string{"several"}, list...)
 	plain := probed(t, development(t, treePolicy(t, root)), work, words...)
