@@ -41,6 +41,7 @@ func TestTunnelOfAnyBytes(t *testing.T) {
 
 // TestTunnelOfServerThatSpeaksFirst needs "tcp": elsewhere the client has to.
 func TestTunnelOfServerThatSpeaksFirst(t *testing.T) {
+	t.Parallel()
 	server := listen(t)
 	go func() {
 		for {
@@ -52,7 +53,7 @@ func TestTunnelOfServerThatSpeaksFirst(t *testing.T) {
 		}
 	}()
 	port := portOf(server)
-	l := newLab(t, func(c *Config) { c.Limits.HeaderTime = 200 * time.Millisecond }, endpoint("git.test", "tcp", port), endpoint("web.test", "", port))
+	l := newLab(t, func(c *Config) { c.Limits.HeaderTime = time.Second }, endpoint("git.test", "tcp", port), endpoint("web.test", "", port))
 	c := l.connect(fmt.Sprintf("git.test:%d", port), 200)
 	if line, err := c.r.ReadString('\n'); line != "SSH-2.0-x\r\n" {
 		t.Errorf("the server's greeting is %q, %v", line, err)
@@ -226,6 +227,7 @@ func TestRebinding(t *testing.T) {
 
 // TestAddressesInTurn reaches a name of which only one address answers.
 func TestAddressesInTurn(t *testing.T) {
+	t.Parallel()
 	server := echo(t)
 	port := portOf(server)
 	l := newLab(t, func(c *Config) {
@@ -361,9 +363,10 @@ func TestTunnelOfHTTP(t *testing.T) {
 
 // TestTunnelOfSomethingElse: neither TLS nor HTTP/1 reaches a server of the web.
 func TestTunnelOfSomethingElse(t *testing.T) {
+	t.Parallel()
 	server := echo(t)
 	port := portOf(server)
-	l := newLab(t, func(c *Config) { c.Limits.HeaderTime = 300 * time.Millisecond }, endpoint("web.test", "", port), endpoint("tcp.test", "tcp", port))
+	l := newLab(t, func(c *Config) { c.Limits.HeaderTime = time.Second }, endpoint("web.test", "", port), endpoint("tcp.test", "tcp", port))
 	for _, tt := range []struct{ name, bytes string }{
 		{"HTTP/2 in the clear", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
 		{"SSH", "SSH-2.0-OpenSSH_9.9\r\n"},
