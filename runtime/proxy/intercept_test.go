@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -40,6 +41,7 @@ func secureWeb(t *testing.T, h2 bool, names []string, addrs []net.IP, serve http
 	w = &web{serve: serve}
 	server := httptest.NewUnstartedServer(w)
 	server.EnableHTTP2 = h2
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -93,6 +95,7 @@ func TestInterception(t *testing.T) {
 				}
 				r.URL.Opaque = path
 				r.Header.Set("X-Sent", "1")
+				r.Header.Set("Proxy-Authorization", "Basic x") // for the proxy outside, and not for the server
 				resp, err := client.Do(r)
 				if err != nil {
 					t.Fatalf("%s %s: %v", method, path, err)
@@ -136,7 +139,7 @@ func TestInterception(t *testing.T) {
 					}
 					continue
 				}
-				if got := server.last(t); got.target != tt2.target || got.host != fmt.Sprintf("api.test:%d", port) || got.body != tt2.body || got.header.Get("X-Sent") != "1" {
+				if got := server.last(t); got.target != tt2.target || got.host != fmt.Sprintf("api.test:%d", port) || got.body != tt2.body || got.header.Get("X-Sent") != "1" || got.header.Get("Proxy-Authorization") != "" {
 					t.Errorf("%s %s: the server saw %.300s", tt2.method, tt2.path, fmt.Sprint(got))
 				}
 				if want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[tt.upstream]; resp.Header.Get("X-Proto") != want {
@@ -216,6 +219,31 @@ func TestInterceptedStream(t *testing.T) {
 			next <- struct{}{}
 		}
 		_ = resp.Body.Close()
+	}
+}
+
+// TestAnswerThatIsCut: a client must not take half an answer for a whole one.
+func TestAnswerThatIsCut(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		_, port, roots := secureWeb(t, h2, []string{"api.test"}, nil, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/length") {
+				w.Header().Set("Content-Length", "10")
+			}
+			_, _ = io.WriteString(w, "half")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		l := newLab(t, func(c *Config) { c.Roots = roots }, restEndpoint("api.test", port))
+		for _, path := range []string{"length", "chunks"} {
+			resp, err := l.browser(h2).Get(fmt.Sprintf("https://api.test:%d/repos/%s", port, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, err := io.ReadAll(resp.Body); err == nil {
+				t.Errorf("%s, HTTP/2 %v: the cut answer is read as %q without an error", path, h2, body)
+			}
+			_ = resp.Body.Close()
+		}
 	}
 }
 

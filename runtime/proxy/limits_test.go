@@ -200,6 +200,22 @@ func TestOneWayIsNotIdle(t *testing.T) {
 	}
 }
 
+// TestSlowUpload: while a body is sent, its server may be silent for long.
+func TestSlowUpload(t *testing.T) {
+	t.Parallel()
+	server := newWeb(t, nil)
+	port := portOf(server)
+	l := newLab(t, func(c *Config) { c.Limits.Idle = 2 * time.Second }, endpoint("web.test", "", port))
+	c := l.talk().say("PUT http://web.test:%d/ HTTP/1.1\r\nHost: web.test:%d\r\nContent-Length: 8\r\n\r\n", port, port)
+	for range 8 {
+		time.Sleep(300 * time.Millisecond)
+		c.say("x")
+	}
+	if status, body := c.answer("PUT"); status != 200 || server.last(t).body != "xxxxxxxx" {
+		t.Errorf("PUT = %d %s", status, body)
+	}
+}
+
 func TestOtherLimitsOfTunnels(t *testing.T) {
 	t.Parallel()
 	server := echo(t)

@@ -193,6 +193,26 @@ func TestPipelinedRequests(t *testing.T) {
 	}
 }
 
+// TestBodyOfWhatIsRefused: the body of a denied request is no request.
+func TestBodyOfWhatIsRefused(t *testing.T) {
+	server := newWeb(t, nil)
+	port := portOf(server)
+	l := newLab(t, nil, endpoint("web.test", "", port))
+	inner := fmt.Sprintf("GET http://web.test:%d/inner HTTP/1.1\r\nHost: web.test:%d\r\n\r\n", port, port)
+	for _, request := range []string{
+		fmt.Sprintf("POST http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\nContent-Length: %d\r\n\r\n%s", len(inner), inner),
+		fmt.Sprintf("POST http://evil.test/ HTTP/1.1\r\nHost: evil.test\r\nTransfer-Encoding: chunked\r\n\r\n%s", inner),
+	} {
+		c := l.talk().say("%s", request)
+		if status, _ := c.answer("POST"); status != 403 {
+			t.Errorf("%q = %d, want 403", request, status)
+		}
+		if rest := c.ended(); rest != "" || server.count() != 0 {
+			t.Errorf("behind the refusal of %q comes %q, and the server saw %+v", request, rest, server.seen)
+		}
+	}
+}
+
 func TestBodies(t *testing.T) {
 	server := newWeb(t, nil)
 	port := portOf(server)

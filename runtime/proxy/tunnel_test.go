@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -255,9 +256,11 @@ func TestAddressesInTurn(t *testing.T) {
 // tlsServer answers over TLS, with the connection's server name.
 func tlsServer(t *testing.T) (*httptest.Server, uint16) {
 	t.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.TLS.ServerName)
 	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server, netip.MustParseAddrPort(server.Listener.Addr().String()).Port()
 }
@@ -361,6 +364,43 @@ func TestTunnelOfHTTP(t *testing.T) {
 	}
 }
 
+// TestTunnelThatIsNotUsed: the connection of a tunnel in which every request was
+// denied ends with the tunnel, in the clear and inside TLS.
+func TestTunnelThatIsNotUsed(t *testing.T) {
+	server := listen(t)
+	ended := make(chan int64, 2)
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				n, _ := io.Copy(io.Discard, conn)
+				ended <- n
+				_ = conn.Close()
+			}()
+		}
+	}()
+	port := portOf(server)
+	l := newLab(t, nil, restEndpoint("api.test", port))
+	c := l.connect(fmt.Sprintf("api.test:%d", port), 200).say("GET /user HTTP/1.1\r\nHost: api.test:%d\r\n\r\n", port)
+	if status, _ := c.answer("GET"); status != 403 {
+		t.Errorf("GET /user = %d, want 403", status)
+	}
+	_ = c.Close()
+	if n := <-ended; n != 0 {
+		t.Errorf("the server was sent %d bytes", n)
+	}
+	if resp, err := l.browser(true).Get(fmt.Sprintf("https://api.test:%d/user", port)); err != nil || resp.StatusCode != 403 {
+		t.Errorf("GET /user inside TLS = %v, %v, want 403", resp, err)
+	}
+	l.stop()
+	if n := <-ended; n != 0 {
+		t.Errorf("the server was sent %d bytes", n)
+	}
+}
+
 // TestTunnelOfSomethingElse: neither TLS nor HTTP/1 reaches a server of the web.
 func TestTunnelOfSomethingElse(t *testing.T) {
 	t.Parallel()
@@ -439,7 +479,7 @@ func TestProgram(t *testing.T) {
 	who, why = egress.Client{Known: true, Path: ir.MustPath("/usr/bin/git")}, ""
 	handed := newLab(t, func(c *Config) {
 		c.Attribute = func(net.Addr) (egress.Client, string, string) { return who, "", "" }
-	}, api).talk()
+	}, api, endpoint("open.test", "http", portOf(server2))).talk()
 	for _, want := range []int{200, 403} {
 		handed.say("GET http://api.test:%d/ HTTP/1.1\r\nHost: api.test:%d\r\n\r\n", portOf(server2), portOf(server2))
 		if status, _ := handed.answer("GET"); status != want {
