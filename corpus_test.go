@@ -167,7 +167,7 @@ func probes(t *testing.T, file string, p *ir.Policy, files map[string][]byte) []
 // paths, and a path may hold spaces.
 func requestWords(request string) []string {
 	word, rest, _ := strings.Cut(request, " ")
-	if word == "rename" || word == "link" {
+	if word == "rename" || word == "link" || word == "request" {
 		return strings.Fields(request)
 	}
 	return []string{word, rest}

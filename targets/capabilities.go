@@ -48,7 +48,7 @@ const (
 	bySeatbelt  = "Seatbelt"
 	byProxy     = "proxy"
 	needsLinux  = "unless everything readable may start, the kernel must have Landlock ABI 2 (Linux 5.19)"
-	needsProxy  = "it needs the egress proxy, which this version has on Linux alone"
+	noPrograms  = "it sees no program behind a connection, so no program is let through by such an endpoint"
 	honestOnly  = "it tells who opened a connection, and a hostile command can have one of these programs open it"
 	ownNetwork  = "the sandbox has a network of its own, in which the machine's loopback is not; name an endpoint with address = \"127.0.0.1\""
 	macOSOnly   = "Linux has nothing of that name"
@@ -91,14 +91,14 @@ var table = []feature{
 	{ir.FeatureShm, "shared memory at /dev/shm", exactly(byMount, ownMemory), exactly(bySeatbelt, linuxMemory)},
 	{ir.FeatureUnixNone, "no Unix-domain sockets", exact(bySeccomp), exact(bySeatbelt)},
 	{ir.FeatureUnixVisible, "Unix-domain sockets whose path is readable", exact(byMount), exact(bySeatbelt)},
-	{ir.FeatureEndpoint, "a network endpoint", exact(byProxy), absent(byProxy, needsProxy)},
-	{ir.FeatureEndpointProgram, "executables of an endpoint", Answer{Attribution, byProxy, honestOnly}, absent(byProxy, "it sees no program behind a connection")},
-	{ir.FeatureRequests, "requests by method and path", exact(byProxy), absent(byProxy, needsProxy)},
-	{ir.FeatureProtocol, "what is spoken with an endpoint", exact(byProxy), absent(byProxy, needsProxy)},
-	{ir.FeatureAddresses, "addresses that a name may lead to", exact(byProxy), absent(byProxy, needsProxy)},
+	{ir.FeatureEndpoint, "a network endpoint", exact(byProxy), exact(byProxy)},
+	{ir.FeatureEndpointProgram, "executables of an endpoint", Answer{Attribution, byProxy, honestOnly}, absent(byProxy, noPrograms)},
+	{ir.FeatureRequests, "requests by method and path", exact(byProxy), exact(byProxy)},
+	{ir.FeatureProtocol, "what is spoken with an endpoint", exact(byProxy), exact(byProxy)},
+	{ir.FeatureAddresses, "addresses that a name may lead to", exact(byProxy), exact(byProxy)},
 	{ir.FeatureHostDeny, "a denied host", exact(byProxy), exact(byProxy)},
-	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's loopback is shared, so only the proxy's port is reached")},
-	{ir.FeatureLoopbackHost, "the loopback of the machine", absent(byNetwork, ownNetwork), absent(bySeatbelt, "no profile of this version opens it")},
+	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's loopback is shared, so only the proxy's port is reached, and nothing listens")},
+	{ir.FeatureLoopbackHost, "the loopback of the machine", absent(byNetwork, ownNetwork), exactly(bySeatbelt, "TCP to and at 127.0.0.1 and ::1, which are all the addresses it has unless somebody adds some")},
 	{ir.FeatureEnvironment, "an environment variable", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureTimeout, "a timeout", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureMemory, "a limit on memory", exactly(byRuntime, orByCgroup), absent(byRuntime, noTree)},

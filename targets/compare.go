@@ -36,20 +36,19 @@ type comparison struct {
 	at     func(ir.Origin) diag.Range
 	found  diag.List
 	warned map[ir.Waiver]bool // target and feature
-	refuse map[ir.Origin]bool // an endpoint that is refused whole
 }
 
 func (c *comparison) use(use ir.Use) {
 	var absent []ir.Target
 	for _, t := range c.policy.Targets {
-		if c.waived(t, use.Feature) || ofEndpoint[use.Feature] && c.waived(t, ir.FeatureEndpoint) {
+		if c.waived(t, use.Feature) {
 			continue
 		}
 		key := ir.Waiver{Target: t, Feature: use.Feature}
 		switch answer := Answers(t, use.Feature); {
 		case answer.Capability == Absent:
 			absent = append(absent, t)
-		case answer.Capability != Exact && !c.warned[key] && !c.refuse[use.Origin]:
+		case answer.Capability != Exact && !c.warned[key]:
 			c.warned[key] = true
 			if answer.Capability == Attribution {
 				c.found.Add(featureAttribution(t, use, answer, c.at(use.Origin)))
@@ -58,22 +57,9 @@ func (c *comparison) use(use ir.Use) {
 			}
 		}
 	}
-	if len(absent) == 0 || c.refuse[use.Origin] {
-		return
+	if len(absent) > 0 {
+		c.found.Add(featureAbsent(absent, use, c.at(use.Origin)))
 	}
-	if use.Feature == ir.FeatureEndpoint {
-		// Its loopback and programs would be the same fault again.
-		if c.refuse == nil {
-			c.refuse = map[ir.Origin]bool{}
-		}
-		c.refuse[use.Origin] = true
-	}
-	c.found.Add(featureAbsent(absent, use, c.at(use.Origin)))
-}
-
-// ofEndpoint are what a target need not keep that keeps no endpoint.
-var ofEndpoint = map[ir.Feature]bool{
-	ir.FeatureEndpointProgram: true, ir.FeatureRequests: true, ir.FeatureProtocol: true, ir.FeatureAddresses: true, ir.FeatureLoopback: true,
 }
 
 func (c *comparison) waived(t ir.Target, f ir.Feature) bool {
@@ -99,6 +85,9 @@ func (c *comparison) limits() {
 		}
 	}
 	if c.policy.HasTarget(ir.Seatbelt) {
+		if r := c.policy.LocalhostDenied(); r != nil {
+			c.found.Add(localhostDenied(r, c.policy.Loopback, c.at))
+		}
 		for _, conflict := range seatbelt.Conflicts(c.policy) {
 			if !caseTwins(conflict) {
 				c.found.Add(samePlace(conflict, c.at))
@@ -181,16 +170,12 @@ func featureAbsent(targets []ir.Target, use ir.Use, at diag.Range) diag.Diagnost
 		names[i] = string(t)
 	}
 	note := Answers(targets[0], use.Feature).Note
-	help := fmt.Sprintf("leave it out, or take %q off targets", names[0])
-	if note == needsProxy {
-		help = "leave it out"
-	}
 	return diag.Diagnostic{
 		Severity: diag.Error,
 		Code:     "feature-absent",
 		At:       at,
 		Message:  fmt.Sprintf("%s cannot keep %s%s: %s", strings.Join(names, " and "), rows[use.Feature].thing, quoted(use.What), note),
-		Help:     help + "; to accept that it is not kept, " + waiverFor(names[len(names)-1], use.Feature),
+		Help:     fmt.Sprintf("leave it out, or take %q off targets; to accept that it is not kept, %s", names[0], waiverFor(names[len(names)-1], use.Feature)),
 	}
 }
 
@@ -291,6 +276,18 @@ func samePlace(e *seatbelt.ConflictError, at func(ir.Origin) diag.Range) diag.Di
 		Message:  fmt.Sprintf("%s and %s are both about %s on macOS: %s", e.Second, e.First, e.Path, e.Reason),
 		Help:     "state the path once, at one level",
 		Related:  []diag.Related{{At: at(e.First.From()), Message: "first stated here"}},
+	}
+}
+
+// localhostDenied reports a name that is denied, of what another statement opens.
+func localhostDenied(r *ir.HostRule, opens ir.LoopbackRule, at func(ir.Origin) diag.Range) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error,
+		Code:     "localhost-denied",
+		At:       at(r.Origin),
+		Message:  fmt.Sprintf("seatbelt cannot deny %q and open the machine's loopback: it sees addresses, and not by which name they were found", r.Host),
+		Help:     "take the host off the list, or leave loopback to the sandbox",
+		Related:  []diag.Related{{At: at(opens.Origin), Message: "opened here"}},
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/obspc/obspc/targets/egress"
 )
 
-// leaves reports whether a connection or a request gets out of a sandbox, as far as
-// names go.
-func leaves(t *egress.Table, r ir.Request) bool {
+// Leaves reports whether a connection or a request gets out of a sandbox by the proxy,
+// as far as names go.
+func Leaves(t *egress.Table, r ir.Request) bool {
 	peer, client := egress.Peer{Host: r.Host, Addr: r.Addr, Port: r.Port}, egress.Client{Known: r.HasBy, Path: r.By}
 	if r.Kind == ir.URLRequest {
 		return t.Request(peer, client, r.Scheme, r.Method, r.Target).Allow

@@ -12,7 +12,7 @@ import (
 
 // macos proves the Seatbelt profile (design 5.7: O1 to O5).
 func (v *validator) macos() error {
-	if err := v.endpoints(); err != nil {
+	if err := v.programs(); err != nil {
 		return err
 	}
 	if err := v.calls(); err != nil {
@@ -35,15 +35,19 @@ func (v *validator) macos() error {
 	return err
 }
 
-// endpoints: no profile opens the way to a proxy yet, which a policy has to have
-// accepted by a waiver.
-func (v *validator) endpoints() error {
-	if len(v.policy.Endpoints) == 0 || v.waived(ir.Seatbelt, ir.FeatureEndpoint) {
+// programs: nobody sees the program behind a connection, so an endpoint that lists some
+// lets none through, which the policy has to have accepted by a waiver.
+func (v *validator) programs() error {
+	if v.waived(ir.Seatbelt, ir.FeatureEndpointProgram) {
 		return nil
 	}
-	e := &v.policy.Endpoints[0]
-	r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0]}
-	return v.mismatch(seatbeltFile, r, ir.Decision{Allow: true, Rule: e}, "any machine")
+	for i := range v.policy.Endpoints {
+		if e := &v.policy.Endpoints[i]; len(e.Executables) > 0 {
+			r := ir.Request{Kind: ir.ConnectRequest, Host: e.Host.Name, Addr: e.Host.Addr, Port: e.Ports[0], By: e.Executables[0], HasBy: true}
+			return v.mismatch(seatbeltFile, r, ir.Decision{Allow: true, Rule: e}, "any machine")
+		}
+	}
+	return nil
 }
 
 // calls: a profile keeps no denial of a system call, which the policy has to have

@@ -159,7 +159,7 @@ func (c *Cell) feature(p *ir.Policy, f ir.Feature) {
 	}
 	reason, waived := "", false
 	for _, w := range p.Waivers {
-		if w.Target == c.Target && (w.Feature == f || w.Feature == ir.FeatureEndpoint && ofEndpoint[f]) && a.Capability < Exact {
+		if w.Target == c.Target && w.Feature == f && a.Capability < Exact {
 			reason, waived = w.Reason, true
 		}
 	}

@@ -39,14 +39,14 @@ func TestMatrix(t *testing.T) {
 	}
 	p.System.Services = []ir.Name{{Name: "com.apple.logd", Origin: "p/system.services[0]"}}
 	p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{443}, Origin: "p/network.endpoint.e"}}
-	p.Waivers = []ir.Waiver{{Target: ir.Seatbelt, Feature: ir.FeatureEndpoint, Reason: "r", Origin: "p/waive.seatbelt[0]"}}
+	p.Waivers = []ir.Waiver{{Target: ir.Seatbelt, Feature: ir.FeatureLoopback, Reason: "r", Origin: "p/waive.seatbelt[0]"}}
 	want := map[string]string{
 		"write ${workspace}":        "filesystem: write ${workspace}; bwrap mount; seatbelt Seatbelt",
 		"read ${workspace}/.git":    "filesystem: read ${workspace}/.git; bwrap mount tighter (filesystem.held-directory) (filesystem.carve-out); seatbelt Seatbelt tighter (filesystem.protected-case)",
 		"deny ${workspace}/.env":    "filesystem: deny ${workspace}/.env; bwrap mount tighter (filesystem.held-directory) (filesystem.carve-out); seatbelt Seatbelt tighter (filesystem.protected-case)",
 		"read /etc/hosts":           "filesystem: read /etc/hosts; bwrap mount; seatbelt Seatbelt (filesystem.root-link)",
 		"execute /usr/bin/env":      "filesystem: execute /usr/bin/env; bwrap Landlock (filesystem.execute); seatbelt Seatbelt",
-		"endpoint a.test:443":       "network: endpoint a.test:443; bwrap proxy+network namespace; seatbelt Seatbelt absent waived (network.endpoint) (network.loopback)",
+		"endpoint a.test:443":       "network: endpoint a.test:443; bwrap proxy+network namespace; seatbelt proxy+Seatbelt tighter waived (network.loopback)",
 		"open_files 64":             "limits: open_files 64; bwrap rlimit each process; seatbelt rlimit each process",
 		"timeout 5 ms":              "limits: timeout 5 ms; bwrap runtime each run; seatbelt runtime each run",
 		"memory 1048576 bytes":      "limits: memory 1048576 bytes; bwrap runtime each watched (limits.memory); seatbelt  absent each watched (limits.memory)",

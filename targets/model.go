@@ -118,7 +118,7 @@ func (m *Model) Decide(r ir.Request) (allow bool, layer string) {
 		if m.egress == nil {
 			return false, NetworkLayer
 		}
-		return leaves(m.egress, r), ProxyLayer
+		return Leaves(m.egress, r), ProxyLayer
 	case ir.ConnectUnixRequest:
 		if !m.unix {
 			return false, SeccompLayer

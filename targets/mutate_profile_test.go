@@ -21,6 +21,10 @@ func profileSamples(t *testing.T) map[string]*ir.Policy {
 	out["links and names"] = policy(t, "read /etc/ssl", "write /tmp/x", "deny /var/db/k.y", "devices", "write ${home}/a", "only execute ${home}/a/b")
 	name := func(s string) []ir.Name { return []ir.Name{{Name: s, Origin: "p/system"}} }
 	out["links and names"].System = ir.System{Services: name("com.example.x"), Sysctls: name("hw.ncpu"), IPC: name("example.shm"), IOKit: name("ExampleClient")}
+	out["loopback"] = policy(t, "read /private/var/run", "visible")
+	out["loopback"].Loopback = ir.LoopbackRule{Host: true, Origin: "p/network.loopback"}
+	out["way out"] = policy(t)
+	out["way out"].Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{443}, Origin: "p/network.endpoint.e"}}
 	for sample, p := range out {
 		mac := *p
 		mac.Targets = []ir.Target{ir.Seatbelt}
@@ -79,6 +83,18 @@ func profileEdits(line string) edits {
 	} else {
 		e.add("a tag", strings.TrimSuffix(rule, ")")+` (with message "obspc p"))`+comment)
 	}
+	for _, pair := range [][2]string{
+		{"tcp4", "tcp"}, {"tcp4", "tcp6"}, {"tcp ", "ip "}, {"tcp ", "udp "}, {`"localhost:`, `"*:`}, {`:*"`, `:80"`}, {`"localhost:*"`, `"localhost:"`}, {`(string-append "localhost:" (param "PROXY"))`, `"localhost:*"`},
+		{`(string-append "localhost:" (param "PROXY"))`, `"localhost:49152"`}, {`"PROXY"`, `"HOME"`}, {"(remote ", "(local "}, {"(local ", "(remote "},
+	} {
+		swap("an address", pair[0], pair[1])
+	}
+	for _, pair := range [][2]string{
+		{"AF_INET)", "AF_INET6)"}, {"AF_INET6)", "AF_INET)"}, {"AF_INET)", "AF_UNIX)"}, {"AF_UNIX)", "AF_INET)"}, {"SOCK_STREAM", "SOCK_DGRAM"}, {"SOCK_STREAM", "SOCK_RAW"},
+		{"(require-all (socket", "(require-any (socket"}, {" (socket-type SOCK_STREAM)", ""}, {"(socket-domain AF_INET) ", ""},
+	} {
+		swap("a socket", pair[0], pair[1])
+	}
 	e.operations(rule, comment)
 	e.texts(rule, comment)
 	e.filters(rule, comment)
@@ -120,7 +136,7 @@ func (e edits) operations(rule, comment string) {
 	if first == "" {
 		return
 	}
-	for _, other := range []string{"file-read*", "file-mount", "file-write-setugid", "file-issue-extension", "process-exec*", "network-outbound", "file-lock", "signal", "default"} {
+	for _, other := range []string{"file-read*", "file-mount", "file-write-setugid", "file-issue-extension", "process-exec*", "network-outbound", "network-bind", "network-inbound", "file-lock", "signal", "default"} {
 		e.add("an operation more", strings.Replace(rule, first, " "+other+first, 1)+comment)
 	}
 }
@@ -173,7 +189,7 @@ func spelt(s string) string {
 // filters takes each filter away.
 func (e edits) filters(rule, comment string) {
 	for i := range rule {
-		for _, word := range []string{" (literal ", " (subpath ", " (regex ", " (target ", " (mac-policy-name ", " (socket-domain ", " (remote ", " (path-ancestors ", " obspc-execute"} {
+		for _, word := range []string{" (literal ", " (subpath ", " (regex ", " (target ", " (mac-policy-name ", " (socket-domain ", " (remote ", " (local ", " (require-all ", " (path-ancestors ", " obspc-execute"} {
 			if strings.HasPrefix(rule[i:], word) {
 				e.add("a filter fewer", rule[:i]+rule[i+len(group(rule[i:])):]+comment)
 			}
@@ -225,7 +241,12 @@ func foreign() map[string][]string {
 	out["add a foreign word"] = []string{
 		`(allow mach-lookup (global-name "foreign"))`, `(allow sysctl-read (sysctl-name "foreign"))`, `(allow ipc-posix-sem-open (ipc-posix-name "foreign"))`,
 		`(allow system-socket (socket-domain AF_UNIX))`, `(allow system-socket (socket-domain AF_INET))`, `(allow network-outbound (remote ip "*:*"))`,
-		`(allow network-outbound (remote ip "localhost:1"))`, `(allow network-outbound (remote tcp "*:*"))`, `(allow system-mac-syscall (mac-policy-name "Quarantine"))`,
+		`(allow network-outbound (remote ip "localhost:1"))`, `(allow network-outbound (remote tcp "*:*"))`, `(allow network-outbound (remote tcp "localhost:*"))`,
+		`(allow network-outbound (remote tcp4 (string-append "localhost:" (param "PROXY"))))`, `(allow network-outbound (local tcp "localhost:*"))`,
+		`(allow network-bind (local tcp "localhost:*"))`, `(allow network-inbound (local tcp "localhost:*"))`, `(allow network-bind (local ip "*:*"))`,
+		`(allow system-socket (socket-domain AF_INET6))`, `(allow system-socket (require-all (socket-domain AF_INET) (socket-type SOCK_STREAM)))`,
+		`(allow system-socket (require-all (socket-domain AF_INET6) (socket-type SOCK_STREAM)))`, `(allow socket-ioctl (socket-domain AF_INET))`,
+		`(allow socket-option-set (socket-domain AF_INET6))`, `(deny network-outbound (remote ip "*:*"))`, `(allow system-mac-syscall (mac-policy-name "Quarantine"))`,
 		`(allow iokit-open (iokit-registry-entry-class "foreign"))`, `(import "system.sb")`, `(allow process-exec* (with no-sandbox))`, `(version 3)`, `(version 1)`, `(deny default)`,
 		`(define obspc-home "")`, `(allow default)`, `(trace "/tmp/x")`, `"x"`, `x`, `)`, `(`, `"`,
 	}

@@ -86,7 +86,7 @@ func mutated(t *testing.T) map[string]*ir.Policy {
 		{Name: "g", Host: ir.HostPattern{Addr: netip.MustParseAddr("10.9.0.7")}, Ports: []uint16{22}, Protocol: ir.TCP, Origin: at("network.endpoint.g")},
 	}
 	p.DeniedHosts = []ir.HostRule{{Host: ir.HostPattern{Wildcard: ir.OneLabel, Name: "ads.example.com"}, Origin: at("network.deny[0]")}}
-	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureEndpoint, Reason: "accepted", Origin: at("waive.seatbelt")})
+	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureEndpointProgram, Reason: "accepted", Origin: at("waive.seatbelt")})
 	p.Waivers = append(p.Waivers, ir.Waiver{Target: ir.Seatbelt, Feature: ir.FeatureSyscallsDeny, Reason: "accepted", Origin: at("waive.seatbelt")})
 	p.Commands = []ir.Command{{
 		Name: "c", Executable: ir.MustPath("/usr/bin/c"), Arguments: []ir.Value{{ir.Literal("-n")}, {ir.FieldRef("n")}},

@@ -27,9 +27,11 @@ type sbplQuestion struct {
 // profileWords are the properties that requests may have besides, by the names of
 // their filters, with values that rules of the samples name and one that none does.
 var profileWords = map[string][]string{
-	"target": {"self", "same-sandbox", "others"}, "socket-domain": {"AF_UNIX", "AF_INET"}, "mac-policy-name": {"AMFI", "Sandbox", "x"},
-	"global-name": {"com.example.service", "com.example.x", "x"}, "sysctl-name": {"hw.ncpu", "x"}, "ipc-posix-name": {"example.shm", "x"},
-	"iokit-registry-entry-class": {"ExampleClient", "x"}, "path": {"/x"}, "remote": nil, "local": nil, "extension": nil, "vnode-type": nil, "process-path": nil,
+	"target": {"self", "same-sandbox", "others"}, "socket-domain": {"AF_UNIX", "AF_INET", "AF_INET6", "AF_ROUTE"}, "socket-type": {"SOCK_STREAM", "SOCK_DGRAM"},
+	"mac-policy-name": {"AMFI", "Sandbox", "x"},
+	"global-name":     {"com.example.service", "com.example.x", "x"}, "sysctl-name": {"hw.ncpu", "x"}, "ipc-posix-name": {"example.shm", "x"},
+	"iokit-registry-entry-class": {"ExampleClient", "x"}, "path": {"/x"}, "remote": nil,
+	"local": {"tcp 127.0.0.1:80", "tcp [::1]:80", "udp 127.0.0.1:80", "tcp 192.0.2.1:80"}, "extension": nil, "vnode-type": nil, "process-path": nil,
 }
 
 // nested is a binding with each slot inside another, and the configuration in the
@@ -79,8 +81,20 @@ func newProfileAnswers(t *testing.T, p *ir.Policy, profile string) *profileAnswe
 			for path := range paths {
 				ask("path", path)
 			}
-			ask("remote", "tcp 192.0.2.1:443")
+			for _, to := range []string{
+				"tcp 192.0.2.1:443", "tcp 192.0.2.1:49152", "tcp 127.0.0.1:49152", "tcp [::1]:49152", "tcp 127.0.0.1:80", "tcp [::1]:80", "udp 127.0.0.1:49152",
+			} {
+				ask("remote", to)
+			}
 			continue
+		}
+		if o.Name == "system-socket" {
+			for _, family := range profileWords["socket-domain"] {
+				for _, kind := range profileWords["socket-type"] {
+					ask("socket-domain", family)
+					s.questions[len(s.questions)-1].known["socket-type"] = []string{kind}
+				}
+			}
 		}
 		for filter, values := range profileWords {
 			for _, value := range values {

@@ -161,6 +161,11 @@ func TestCompare(t *testing.T) {
 		p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "example.com"}, Ports: []uint16{443}, Executables: []ir.Path{ir.MustPath("/usr/bin/curl")}, Origin: "p/network.endpoint.e"}}
 	}
 	both := func(p *ir.Policy) { p.Targets = []ir.Target{ir.Bwrap, ir.Seatbelt} }
+	mac := func(p *ir.Policy) { p.Targets = []ir.Target{ir.Seatbelt} }
+	loopback := func(p *ir.Policy) { p.Loopback = ir.LoopbackRule{Host: true, Origin: "p/network.loopback"} }
+	localhost := func(p *ir.Policy) {
+		p.DeniedHosts = []ir.HostRule{{Host: ir.HostPattern{Name: "localhost"}, Origin: "p/network.deny[0]"}}
+	}
 	programs := func(p *ir.Policy) {
 		for i := range p.Files {
 			p.Files[i].Origin = "p/files"
@@ -181,7 +186,15 @@ func TestCompare(t *testing.T) {
 		want       string
 	}{
 		{"nothing to say", []string{"read /usr"}, nil, ""},
-		{"an endpoint, once", []string{"read /usr"}, []func(*ir.Policy){endpoint, both}, "p/network.endpoint.e feature-absent error"},
+		{"an endpoint with programs", []string{"read /usr"}, []func(*ir.Policy){endpoint, both},
+			"p/network.endpoint.e feature-absent error, p/network.endpoint.e feature-attribution warning, p/network.endpoint.e feature-tighter warning"},
+		{"an endpoint with programs, waived", []string{"read /usr"}, []func(*ir.Policy){endpoint, mac, waive(ir.Seatbelt, ir.FeatureEndpointProgram)},
+			"p/network.endpoint.e feature-tighter warning, p/waive feature-waived warning"},
+		{"a waiver of what is kept", []string{"read /usr"}, []func(*ir.Policy){endpoint, mac, waive(ir.Seatbelt, ir.FeatureEndpoint)},
+			"p/network.endpoint.e feature-absent error, p/network.endpoint.e feature-tighter warning"},
+		{"the machine's loopback", []string{"read /usr"}, []func(*ir.Policy){loopback, both}, "p/network.loopback feature-absent error"},
+		{"the machine's loopback on macOS", []string{"read /usr"}, []func(*ir.Policy){loopback, mac}, ""},
+		{"its name denied", []string{"read /usr"}, []func(*ir.Policy){loopback, mac, localhost}, "p/network.deny[0] localhost-denied error"},
 		{"only inside a write", []string{"write /d", "only read /d/x"}, nil, "p/only read /d/x feature-absent error, p/only read /d/x feature-tighter warning"},
 		{"the same, waived", []string{"write /d", "only read /d/x"}, []func(*ir.Policy){waive(ir.Bwrap, ir.FeatureOnlyCarveOut)},
 			"p/only read /d/x feature-tighter warning, p/waive feature-waived warning"},

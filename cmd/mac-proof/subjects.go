@@ -127,10 +127,10 @@ func read(file string) ([]ir.Request, error) {
 	return out, nil
 }
 
-// parse reads a request; only in one with two paths does a space end a path.
+// parse reads a request; only in one of three words does a space end the second.
 func parse(text string) (ir.Request, error) {
 	word, rest, _ := strings.Cut(text, " ")
-	if ir.RequestKind(word).Pairs() {
+	if kind := ir.RequestKind(word); kind.Pairs() || kind == ir.URLRequest {
 		return ir.ParseRequest(strings.Fields(text))
 	}
 	return ir.ParseRequest([]string{word, rest})

@@ -171,7 +171,7 @@ func meanings(files map[string][]byte) []*ir.Policy {
 
 // isGoldenName reports whether golden files have such a name in their folder.
 func isGoldenName(base string) bool {
-	return slices.Contains([]string{release.IRName, "bwrap.args.txt", "landlock.json", "run.json", "seatbelt.sb"}, base) ||
+	return slices.Contains([]string{release.IRName, "bwrap.args.txt", "egress.json", "landlock.json", "run.json", "seatbelt.sb"}, base) ||
 		strings.HasPrefix(base, "seccomp-") && strings.HasSuffix(base, ".txt")
 }
 

@@ -48,6 +48,17 @@ func (d *Decider) connect(r Request) Decision {
 // section 6.3).
 func (r Request) toLoopback() bool { return r.Addr.IsLoopback() || r.Host == "localhost" }
 
+// LocalhostDenied is the rule that denies the loopback's name where the loopback is the
+// machine's, nil when none does: what sees addresses alone cannot keep both statements.
+func (p *Policy) LocalhostDenied() *HostRule {
+	for i := range p.DeniedHosts {
+		if r := &p.DeniedHosts[i]; p.Loopback.Host && r.Host.Matches("localhost") {
+			return r
+		}
+	}
+	return nil
+}
+
 // deniedHost is the rule that denies the host, nil when none does.
 func (d *Decider) deniedHost(host string) *HostRule {
 	if host == "" || len(d.denied) == 0 {

@@ -7,9 +7,11 @@ package models
 
 import (
 	"errors"
+	"net/netip"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/egress"
 	"github.com/obspc/obspc/targets/seatbelt/model"
 	"github.com/obspc/obspc/targets/seatbelt/operations"
 )
@@ -42,6 +44,9 @@ func All() []Modelled {
 // are those of Linux.
 func Asked(t ir.Target, word ir.RequestKind) bool { return word != ir.SyscallRequest || t == ir.Bwrap }
 
+// bySeatbelt is the layer of what a profile decides.
+const bySeatbelt = "Seatbelt"
+
 // Undecided is the layer of a request that a profile leaves open: what decides it
 // is not known here.
 const Undecided = "Seatbelt, undecided"
@@ -67,21 +72,57 @@ func seatbelt(p *ir.Policy, files map[string][]byte, b ir.Binding) (Answerer, er
 	if err != nil {
 		return nil, err
 	}
-	return mac{m, b}, nil
+	out := mac{model: m, binding: b}
+	if rules, ok := files["egress.json"]; ok {
+		read, err := egress.Parse(rules)
+		if err != nil {
+			return nil, err
+		}
+		out.proxy = egress.NewTable(read.Bind(b))
+	}
+	return out, nil
 }
 
-// mac is the model of a profile, asked about bound paths.
+// mac is the model of a profile, asked about bound paths, and of the proxy that the
+// profile lets be reached; nil where the policy has no endpoint.
 type mac struct {
 	model   *model.Model
 	binding ir.Binding
+	proxy   *egress.Table
 }
 
 // Decide answers one request; what the profile leaves open is no.
 func (m mac) Decide(r ir.Request) (allow bool, layer string) {
 	r.Path, r.To, r.By = m.binding.Path(r.Path), m.binding.Path(r.To), m.binding.Path(r.By)
+	if r.Kind == ir.ConnectRequest || r.Kind == ir.URLRequest {
+		return m.network(r)
+	}
+	return m.ask(r)
+}
+
+func (m mac) ask(r ir.Request) (allow bool, layer string) {
 	allow, ok := m.model.Decide(r)
 	if !ok {
 		return false, Undecided
 	}
-	return allow, "Seatbelt"
+	return allow, bySeatbelt
+}
+
+// network answers a connection, and a request on one: directly, or by the proxy, where
+// the profile lets it be reached. No program is seen behind a connection there.
+func (m mac) network(r ir.Request) (allow bool, layer string) {
+	direct := ir.Request{Kind: ir.ConnectRequest, Host: r.Host, Addr: r.Addr, Port: r.Port, By: r.By, HasBy: r.HasBy}
+	if direct.Port == model.ProxyPort {
+		direct.Port++ // the server that is meant has it, so the proxy has another
+	}
+	allow, layer = m.ask(direct)
+	if allow || m.proxy == nil {
+		return allow, layer
+	}
+	loopback := ir.Request{Kind: ir.ConnectRequest, Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1}), Port: model.ProxyPort}
+	if reached, by := m.ask(loopback); !reached {
+		return false, by
+	}
+	r.HasBy = false
+	return targets.Leaves(m.proxy, r), targets.ProxyLayer
 }

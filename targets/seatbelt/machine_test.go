@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -97,7 +98,7 @@ func (m *machine) bind(s *scope) {
 		}
 		return modifier{}
 	})
-	for _, word := range []string{"self", "same-sandbox", "AF_UNIX", "ip", "message"} {
+	for _, word := range []string{"self", "same-sandbox", "AF_UNIX", "AF_INET", "AF_INET6", "SOCK_STREAM", "ip", "tcp", "tcp4", "message"} {
 		s.names[symbol(word)] = word
 	}
 }
@@ -193,6 +194,26 @@ func wordFilter(word string) func([]any) any {
 	}
 }
 
+// addressFilter matches the end of a connection, an event's "tcp4 127.0.0.1:80".
+func addressFilter(end string) func([]any) any {
+	return func(args []any) any {
+		protocol := args[0].(string)
+		host, port, ok := strings.Cut(text(args[1]), ":")
+		if _, err := strconv.ParseUint(port, 10, 16); host != "*" && host != "localhost" || !ok || err != nil && port != "*" {
+			raise("host must be * or localhost in network address")
+		}
+		return filter(func(e event) bool {
+			have, at, ok := strings.Cut(e.Words[end], " ")
+			if !ok {
+				have, at = "tcp4", e.Words[end]
+			}
+			colon := strings.LastIndexByte(at, ':')
+			return at != "" && (protocol == "ip" || strings.HasPrefix(have, protocol)) && (port == "*" || port == at[colon+1:]) &&
+				(host == "*" || at[:colon] == "127.0.0.1" || at[:colon] == "[::1]")
+		})
+	}
+}
+
 var filterMakers = map[string]func([]any) any{
 	"literal": pathFilter(func(pattern, path string) bool { return pattern == path }),
 	"subpath": pathFilter(func(pattern, path string) bool {
@@ -219,12 +240,8 @@ var filterMakers = map[string]func([]any) any{
 			return !slices.ContainsFunc(filters, func(f filter) bool { return !f(e) })
 		})
 	},
-	"remote": func(args []any) any {
-		if args[0] != "ip" || args[1] != "*:*" {
-			raise("host must be * or localhost in network address")
-		}
-		return filter(func(e event) bool { return e.Words["remote"] != "" })
-	},
+	"remote": addressFilter("remote"),
+	"local":  addressFilter("local"),
 	"target": func(args []any) any {
 		return filter(func(e event) bool {
 			have := e.Words["target"]
@@ -232,6 +249,7 @@ var filterMakers = map[string]func([]any) any{
 		})
 	},
 	"socket-domain":              wordFilter("socket-domain"),
+	"socket-type":                wordFilter("socket-type"),
 	"mac-policy-name":            wordFilter("mac-policy-name"),
 	"global-name":                wordFilter("global-name"),
 	"sysctl-name":                wordFilter("sysctl-name"),

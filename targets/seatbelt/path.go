@@ -9,7 +9,7 @@ import (
 // parameters are the names under which the runtime passes what slots are bound to,
 // as in sandbox-exec -D HOME=/Users/u. CONFIG may be left out, the others are given
 // when the profile uses them: (subpath (param "HOME")) without one is an error that
-// refuses the whole profile.
+// refuses the whole profile. So is the port of the proxy (ProxyParameter).
 var parameters = map[ir.Root]string{
 	ir.Home: "HOME", ir.Tmp: "TMP", ir.Workspace: "WORKSPACE", ir.Config: "CONFIG",
 }

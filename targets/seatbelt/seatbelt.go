@@ -19,12 +19,12 @@ import (
 )
 
 // Compile is the profile of p: the same policy has the same bytes. It is given
-// parameters WORKSPACE, HOME and TMP for the slots that the policy names, and
-// CONFIG where there is something to protect.
+// parameters WORKSPACE, HOME and TMP for the slots that the policy names, CONFIG where
+// there is something to protect, and PROXY, a port, where the policy has endpoints:
+// what these allow is the proxy's to decide, by egress.json.
 //
-// Endpoints allow nothing here: they need a proxy, and the comparison of
-// capabilities refuses them. The errors are *ConflictError, *StringError,
-// *TooLargeError, and what (*ir.Policy).Check reports.
+// The errors are *ConflictError, *StringError, *TooLargeError, and what
+// (*ir.Policy).Check reports.
 func Compile(p *ir.Policy) ([]byte, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("seatbelt: %w", err)
@@ -40,6 +40,7 @@ func Compile(p *ir.Policy) ([]byte, error) {
 	w.held(v)
 	w.execute(v)
 	w.sockets(v)
+	w.network(p)
 	w.system(v)
 	profile, err := w.finish("; policy " + p.Name + "\n(version 1)\n(deny default " + w.tag("") + ")\n")
 	if err != nil {

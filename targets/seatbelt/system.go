@@ -5,8 +5,8 @@ import (
 )
 
 // sockets writes unix = "visible": a Unix socket whose path is readable may be
-// connected to, which is network-outbound on that path. Nothing may listen, and no
-// address of a network is reached, whatever a path rule might be taken to match.
+// connected to, which is network-outbound on that path. Nothing may listen at one, and
+// no address of a network is reached, whatever a path rule might be taken to match.
 func (w *printer) sockets(v *view) {
 	if !v.unix.Visible {
 		return

@@ -3,7 +3,6 @@ package live
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/obspc/obspc/compiler"
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets"
+	"github.com/obspc/obspc/targets/seatbelt"
 	"github.com/obspc/obspc/targets/seatbelt/model"
 	"github.com/obspc/obspc/targets/seatbelt/sbpl"
 )
@@ -46,26 +46,34 @@ func (Seatbelt) Additions() []Addition {
 	return []Addition{{Name: "program"}, loader, base}
 }
 
-// Prepare takes the profile's text.
+// Prepare takes the profile's text, and sees whether it asks for a proxy.
 func (l Seatbelt) Prepare(_ compiler.Result, artifacts []targets.Artifact) (Sandbox, error) {
+	out := &profile{program: l.program}
 	for _, a := range artifacts {
-		if a.Kind == "seatbelt" {
-			return &profile{l.program, string(a.Data)}, nil
+		switch a.Kind {
+		case "seatbelt":
+			out.text = string(a.Data)
+		case "egress":
+			out.proxy = model.ProxyPort
 		}
 	}
-	return nil, errors.New("the policy has no Seatbelt profile")
+	if out.text == "" {
+		return nil, errors.New("the policy has no Seatbelt profile")
+	}
+	return out, nil
 }
 
-// profile is a profile to be enforced.
-type profile struct{ program, text string }
+// profile is a profile to be enforced, and the port of the proxy that it asks for, 0 if
+// it asks for none.
+type profile struct {
+	program, text string
+	proxy         uint16
+}
 
-// Call passes the profile as one argument and each bound slot as a parameter.
+// Call passes the profile as one argument and each bound slot as a parameter. No proxy
+// listens at the port that endpoints are given.
 func (s *profile) Call(b ir.Binding, command []string) (Call, error) {
-	args := []string{"-p", s.text}
-	params := model.Params(b)
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		args = append(args, "-D", name+"="+params[name])
-	}
+	args := seatbelt.Arguments(s.text, b, s.proxy)
 	return Call{Program: s.program, Args: append(append(args, "--"), command...)}, nil
 }
 

@@ -14,7 +14,7 @@ var nothing = ir.MustPath("/dev/null")
 // is the binding of the machine it is meant for.
 func (b *Bench) cannot(asked ir.Binding, q ir.Request) string {
 	switch q.Kind {
-	case ir.ConnectRequest:
+	case ir.ConnectRequest, ir.URLRequest:
 		return "connections are not tried: they need a peer that answers"
 	case ir.ConnectUnixRequest:
 		return "sockets are not tried: they need a service that listens"

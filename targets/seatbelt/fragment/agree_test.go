@@ -41,7 +41,7 @@ func agree(t *testing.T, text []byte, p *fragment.Profile, release operations.Re
 		t.Fatalf("the general reader does not read it on %s: %v\n%s", release, err, text)
 	}
 	ask := func(op string, known sbpl.Context) sbpl.Decision {
-		for _, name := range append(slices.Sorted(maps.Values(kinds)), "path", "remote", "local", "extension", "vnode-type", "process-path") {
+		for _, name := range append(slices.Sorted(maps.Values(kinds)), "path", "socket-type", "remote", "local", "extension", "vnode-type", "process-path") {
 			if _, stated := known[name]; !stated {
 				known[name] = nil // the request has no such property
 			}
@@ -70,8 +70,22 @@ func agree(t *testing.T, text []byte, p *fragment.Profile, release operations.Re
 		for path := range paths {
 			same(o.Name, path, decides(p, list, b, path), ask(o.Name, sbpl.Context{"path": {path}}))
 		}
-		if allow, _ := list.Network(); !allow && ask(o.Name, sbpl.Context{"remote": {"tcp 192.0.2.1:443"}}) != sbpl.Deny {
-			t.Fatalf("%s of %s: the general evaluator lets an address be reached, of\n%s", o.Name, release, text)
+		for end, addresses := range ends {
+			for _, address := range addresses {
+				allow, _ := list.Network(end)
+				if other := ask(o.Name, sbpl.Context{"remote": {address}}); allow != (other == sbpl.Allow) && !(allow && about(list)) || other == sbpl.Undecided {
+					t.Fatalf("%s of %s to %s, %s: the fragment allows it: %v, the general evaluator says %s, of\n%s", o.Name, release, end, address, allow, other, text)
+				}
+			}
+		}
+		streams(o.Name, list, ask, same)
+		own := list.Words(fragment.Own)["localhost:*"]
+		for address, here := range map[string]bool{"tcp 127.0.0.1:80": true, "tcp [::1]:80": true, "udp 127.0.0.1:80": false, "tcp 192.0.2.1:80": false} {
+			allow := list.Default
+			if here && own != nil {
+				allow = own.Allow
+			}
+			same(o.Name, "local "+address, allow, ask(o.Name, sbpl.Context{"local": {address}}))
 		}
 		for kind, name := range kinds {
 			words := list.Words(kind)
@@ -88,6 +102,40 @@ func agree(t *testing.T, text []byte, p *fragment.Profile, release operations.Re
 		}
 	}
 	return allowed
+}
+
+// ends are addresses of each class.
+var ends = map[fragment.End][]string{
+	fragment.ProxyEnd:    {"tcp 127.0.0.1:49152"},
+	fragment.LoopbackEnd: {"tcp [::1]:49152", "tcp 127.0.0.1:443", "tcp [::1]:443"},
+	fragment.Elsewhere: {
+		"tcp 192.0.2.1:443", "tcp 192.0.2.1:49152", "udp 127.0.0.1:49152", "udp 192.0.2.1:53", "tcp [2001:db8::1]:49152", "tcp [::ffff:127.0.0.1]:49152",
+	},
+}
+
+// about reports whether a rule of the list that allows is about paths, of which the
+// fragment holds for possible that it matches addresses.
+func about(l fragment.List) bool {
+	return slices.ContainsFunc(l.Rules, func(r *fragment.Rule) bool {
+		return r.Allow && slices.ContainsFunc(r.Filters, func(f fragment.Filter) bool { return f.Kind <= fragment.Ancestors })
+	})
+}
+
+// streams compares what is said of sockets by family and type.
+func streams(op string, l fragment.List, ask func(string, sbpl.Context) sbpl.Decision, same func(string, string, bool, sbpl.Decision)) {
+	words := l.Words(fragment.SocketDomain)
+	for _, family := range []string{"AF_UNIX", "AF_INET", "AF_INET6", "AF_ROUTE"} {
+		for kind, keys := range map[string][]string{"SOCK_STREAM": {family + fragment.Stream, family}, "SOCK_DGRAM": {family}} {
+			allow := l.Default
+			for _, key := range keys {
+				if r := words[key]; r != nil {
+					allow = r.Allow
+					break
+				}
+			}
+			same(op, family+" "+kind, allow, ask(op, sbpl.Context{"socket-domain": {family}, "socket-type": {kind}}))
+		}
+	}
 }
 
 // decides is the list's answer about a path, what the profile's Starts ask included.
@@ -168,7 +216,9 @@ func FuzzRead(f *testing.F) {
 		`(allow file-read-data file-write-data (literal (string-append (param "HOME") "/x")) (subpath (string-append (param "HOME") "/x"))) ; p/x`,
 		caseless + names + `(deny file-write-create (literal (param "WORKSPACE")) (regex (string-append "^" obspc-workspace "$")))`,
 		caseless + above + `(when (param "CONFIG") (deny file-write-create (obspc-caseless-ancestors (param "CONFIG"))))`,
-		`(allow file-read-metadata (path-ancestors (param "TMP")))`, `(deny network-outbound (remote ip "*:*"))`, `(allow mach-lookup (global-name "com.example.service"))`,
+		`(allow file-read-metadata (path-ancestors (param "TMP")))`, `(deny network-outbound (remote ip "*:*"))`,
+		`(allow network-outbound (remote tcp4 (string-append "localhost:" (param "PROXY"))))`, `(allow network-bind network-inbound (local tcp "localhost:*"))`,
+		`(allow network-outbound (remote tcp "localhost:*"))`, `(allow system-socket (require-all (socket-domain AF_INET) (socket-type SOCK_STREAM)))`, `(allow mach-lookup (global-name "com.example.service"))`,
 	} {
 		f.Add([]byte(head+rule+"\n"), uint8(i))
 	}

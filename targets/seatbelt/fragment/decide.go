@@ -119,25 +119,15 @@ func (l List) Words(k Kind) map[string]*Rule {
 				continue
 			}
 			out[f.Word] = r
+			if _, ok := out[f.Word+Stream]; ok { // a filter of the family matches its streams
+				out[f.Word+Stream] = r
+			}
 			if k == Target && f.Word == "same-sandbox" {
 				out["self"] = r
 			}
 		}
 	}
 	return out
-}
-
-// Network is the answer about an address of a network, and the rule that gives it.
-// Whether a filter of paths may match an address is not settled: a rule that allows
-// is taken to match, one that denies is not.
-func (l List) Network() (allow bool, by *Rule) {
-	for _, r := range slices.Backward(l.Rules) {
-		remote := slices.ContainsFunc(r.Filters, func(f Filter) bool { return f.Kind == Remote })
-		if remote || r.Allow {
-			return r.Allow, r
-		}
-	}
-	return l.Default, l.By
 }
 
 // Bound is a list whose slots have their places, for questions about paths.

@@ -14,7 +14,7 @@ var words = map[string]struct {
 	symbols []string
 }{
 	"target":                     {Target, []string{"self", "same-sandbox"}},
-	"socket-domain":              {SocketDomain, []string{"AF_UNIX"}},
+	"socket-domain":              {SocketDomain, []string{"AF_UNIX", "AF_INET", "AF_INET6"}},
 	"mac-policy-name":            {MacPolicy, nil},
 	"global-name":                {GlobalName, nil},
 	"sysctl-name":                {SysctlName, nil},
@@ -31,7 +31,8 @@ var takes = []struct {
 }{
 	{"file-", []Kind{Node, Tree, Ancestors}},
 	{"process-exec* process-exec-interpreter", []Kind{Node, Tree, Ancestors}},
-	{"network-outbound", []Kind{Node, Tree, Ancestors, Remote}},
+	{"network-outbound", []Kind{Node, Tree, Ancestors, Remote, Proxy, Loopback}},
+	{"network-bind network-inbound", []Kind{Own}},
 	{"signal process-info- process-info* process-codesigning process-codesigning- process-codesigning*", []Kind{Target}},
 	{"process-legacy-codesigning- process-legacy-codesigning* mach-task- mach-task*", []Kind{Target}},
 	{"socket-ioctl socket-option-get socket-option-set system-socket", []Kind{SocketDomain}},
@@ -66,6 +67,10 @@ func (r *reader) filter(fs []form) []form {
 			out.Caseless, fs = true, fs[1:]
 		}
 	case "require-all":
+		if len(f.list) > 1 && head(f.list[1]) == "socket-domain" {
+			out, fs = r.stream(f), fs[1:]
+			break
+		}
 		out, fs = r.starting(f), fs[1:]
 	case "path-ancestors":
 		out, fs = Filter{Kind: Ancestors, Path: r.slot(f)}, fs[1:]
@@ -79,7 +84,8 @@ func (r *reader) filter(fs []form) []form {
 		r.fail(f, "a filter of all spellings in a rule that allows")
 	}
 	for _, operation := range r.rule.Operations {
-		if !take(operation, out.Kind) || out.Starts && !strings.HasPrefix(operation, "process-exec") {
+		elsewhere := out.Starts && !strings.HasPrefix(operation, "process-exec") || strings.HasSuffix(out.Word, Stream) && operation != "system-socket"
+		if !take(operation, out.Kind) || elsewhere {
 			r.fail(f, "a filter that %s does not take", operation)
 		}
 	}
@@ -272,11 +278,8 @@ func spelling(expression string) (string, bool) {
 
 // word reads a filter that compares one property.
 func (r *reader) word(f form) Filter {
-	if head(f) == "remote" {
-		if len(f.list) != 3 || f.list[1].kind != 'a' || f.list[1].text != "ip" || f.list[2].kind != '"' || f.list[2].text != "*:*" {
-			r.fail(f, `a remote other than (remote ip "*:*")`)
-		}
-		return Filter{Kind: Remote}
+	if head(f) == "remote" || head(f) == "local" {
+		return r.address(f)
 	}
 	w, ok := words[head(f)]
 	if !ok {

@@ -49,12 +49,17 @@ type Kind uint8
 
 // The filters. Node is one path; Tree a path and everything below it; Ancestors the
 // directories strictly above a path, "/" among them. Remote is any address of a
-// network. The others compare one property of the request with a word.
+// network; Proxy the port PROXY of 127.0.0.1, over TCP; Loopback every port of 127.0.0.1
+// and ::1, over TCP. The others compare one property of the request with a word; Own is
+// the end of a socket that the process itself has.
 const (
 	Node Kind = 1 + iota
 	Tree
 	Ancestors
 	Remote
+	Proxy
+	Loopback
+	Own
 	Target
 	SocketDomain
 	MacPolicy
@@ -64,8 +69,11 @@ const (
 	UserClient
 )
 
+// Stream ends the word of a SocketDomain that asks for a socket of TCP besides.
+const Stream = " SOCK_STREAM"
+
 // Filter matches requests. Path is what the kinds up to Ancestors look at, Word what
-// those from Target on do. Caseless: it matches every spelling of its paths that
+// those from Own on do. Caseless: it matches every spelling of its paths that
 // differs in the case of ASCII letters; only denials are. Starts: what matches must
 // also be in the profile's Starts; only rules that allow are so.
 type Filter struct {

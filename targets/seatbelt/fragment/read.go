@@ -15,17 +15,22 @@ import (
 //	rule       = decision | (when (param "CONFIG") decision) | (when (defined? 'OPERATION) decision)
 //	decision   = (allow OPERATION… {filter}) | (deny OPERATION… {filter} [tag])
 //	tag        = (with message "…")
-//	filter     = area | area twin | above | (require-all area obspc-execute) | (WORD name)
+//	filter     = area | area twin | above | (require-all area obspc-execute) | (WORD name) | stream | address
 //	area       = (literal path) | (literal path) (subpath path)
 //	path       = text | (param "SLOT") | (string-append (param "SLOT") text)
 //	twin       = (regex text) | (regex (string-append "^" obspc-SLOT text))
 //	above      = (path-ancestors (param "SLOT")) | (obspc-caseless-ancestors (param "SLOT"))
 //	text       = "…" | (string-append "…" "…"…)
+//	stream     = (require-all (socket-domain FAMILY) (socket-type SOCK_STREAM))
+//	address    = (remote ip "*:*") | (remote tcp4 (string-append "localhost:" (param "PROXY")))
+//	           | (remote tcp "localhost:*") | (local tcp "localhost:*")
 //
 // A text may be joined from pieces, so that none is too long. The two paths of an
 // area are one; inside require-all it is one filter, by (require-any …). A twin
 // matches the area before it under every spelling that differs in the case of
-// letters, and stands in denials alone, as obspc-caseless-ancestors does.
+// letters, and stands in denials alone, as obspc-caseless-ancestors does. A stream, and
+// an address on the loopback, stand in rules that allow alone; local belongs to
+// listening, for under network-outbound it would allow every connection.
 //
 // A decision behind (defined? 'OPERATION) is about that operation alone, which some
 // supported release lacks; the others are about operations that all of them have,

@@ -18,6 +18,8 @@ const (
 		`(substring "abcdefghijklmnopqrstuvwxyz" letter (+ letter 1)) "]"))))))))` + "\n"
 	ancestors = `(define (obspc-caseless-ancestors text) (let next ((i 1) (out (literal "/"))) (if (>= i (string-length text)) out (next (+ i 1) ` +
 		`(if (char=? (string-ref text i) #\/) (require-any out (regex (string-append "^" (obspc-caseless (substring text 0 i)) "$"))) out)))))` + "\n"
+	proxy     = `(allow network-outbound (remote tcp4 (string-append "localhost:" (param "PROXY"))))`
+	stream    = `(allow system-socket (require-all (socket-domain AF_INET) (socket-type SOCK_STREAM)))`
 	workspace = `(define obspc-workspace (obspc-caseless (param "WORKSPACE")))` + "\n"
 )
 
@@ -70,7 +72,23 @@ func TestRefused(t *testing.T) {
 		{"CONFIG without a condition", head + `(allow file-read-data (literal (param "CONFIG")))`, head + `(when (param "CONFIG") (allow file-read-data (literal (param "CONFIG"))))`, "3:32", "CONFIG, which need not be given"},
 		{"a filter of another operation", head + `(allow signal (literal "/a"))`, head + `(allow signal (target self))`, "3:15", "signal does not take"},
 		{"another target", head + `(allow signal (target others))`, head + `(allow signal (target self))`, "3:23", "target of something"},
-		{"another address", head + `(deny network-outbound (remote ip "localhost:*"))`, head + `(deny network-outbound (remote ip "*:*"))`, "3:24", "a remote other than"},
+		{"another address", head + `(deny network-outbound (remote ip "localhost:*"))`, head + `(deny network-outbound (remote ip "*:*"))`, "3:24", "an address that obspc does not write"},
+		{"a port of its own", head + `(allow network-outbound (remote tcp4 "localhost:3128"))`, head + proxy, "3:25", "an address that obspc does not write"},
+		{"the port of another parameter", head + strings.Replace(proxy, "PROXY", "HOME", 1), head + proxy, "3:25", "an address that obspc does not write"},
+		{"any host at the port", head + strings.Replace(proxy, "localhost", "*", 1), head + proxy, "3:25", "an address that obspc does not write"},
+		{"the port over IPv6 too", head + strings.Replace(proxy, "tcp4", "tcp", 1), head + proxy, "3:25", "an address that obspc does not write"},
+		{"the port as the socket's own", head + strings.Replace(proxy, "remote", "local", 1), head + proxy, "3:25", "an address that obspc does not write"},
+		{"a denied port", head + strings.Replace(proxy, "allow", "deny", 1), head + proxy, "3:24", "in a rule that denies"},
+		{"local of a connection", head + `(allow network-outbound (local tcp "localhost:*"))`, head + `(allow network-bind (local tcp "localhost:*"))`, "3:25", "network-outbound does not take"},
+		{"remote of a listener", head + `(allow network-bind (remote tcp "localhost:*"))`, head + `(allow network-outbound (remote tcp "localhost:*"))`, "3:21", "network-bind does not take"},
+		{"a listener everywhere", head + `(allow network-bind (local tcp "*:*"))`, head + `(allow network-bind (local tcp "localhost:*"))`, "3:21", "an address that obspc does not write"},
+		{"datagrams", head + strings.Replace(stream, "STREAM", "DGRAM", 1), head + stream, "3:22", "other than a family and SOCK_STREAM"},
+		{"a stream of one part", head + `(allow system-socket (require-all (socket-domain AF_INET)))`, head + stream, "3:22", "other than a family and SOCK_STREAM"},
+		{"a stream of either part", head + strings.Replace(stream, "require-all", "require-any", 1), head + stream, "3:22", "no filter"},
+		{"a stream that is denied", head + strings.Replace(stream, "allow", "deny", 1), head + stream, "3:21", "in a rule that denies"},
+		{"a stream of Unix", head + strings.Replace(stream, "AF_INET", "AF_UNIX", 1), head + `(allow system-socket (socket-domain AF_UNIX))`, "3:22", "of AF_UNIX"},
+		{"a stream's option", head + strings.Replace(stream, "system-socket", "socket-ioctl", 1), head + `(allow socket-ioctl (socket-domain AF_INET))`, "3:21", "socket-ioctl does not take"},
+		{"another family", head + `(allow system-socket (socket-domain AF_SYSTEM))`, head + `(allow system-socket (socket-domain AF_INET6))`, "3:37", "socket-domain of something"},
 		{"an expression that allows", head + `(allow file-read-data (literal "/a") (regex "^/[Aa]$"))`, head + `(deny file-read-data (literal "/a") (regex "^/[Aa]$"))`, "3:23", "in a rule that allows"},
 		{"an expression alone", head + `(deny file-read-data (regex "^/[Aa]$"))`, head + `(deny file-read-data (literal "/a") (regex "^/[Aa]$"))`, "3:22", "no filter"},
 		{"an expression of another path", head + `(deny file-read-data (literal "/a") (regex "^/[Bb]$"))`, head + `(deny file-read-data (literal "/b") (regex "^/[Bb]$"))`, "3:44", "does not spell out"},

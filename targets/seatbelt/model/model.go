@@ -7,6 +7,7 @@ package model
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -21,7 +22,7 @@ type Model struct{ profile *sbpl.Profile }
 func New(p *sbpl.Profile) *Model { return &Model{p} }
 
 // Read is the model of a profile under a binding: each bound slot is the parameter
-// of its name in capitals (WORKSPACE, HOME, TMP, CONFIG). A zero release is the
+// of its name in capitals (WORKSPACE, HOME, TMP, CONFIG), PROXY is ProxyPort. A zero release is the
 // newest with a published table.
 func Read(name string, text []byte, b ir.Binding, r operations.Release) (*Model, error) {
 	profile, err := sbpl.Parse(name, text, sbpl.Options{Release: r, Params: Params(b)})
@@ -31,9 +32,14 @@ func Read(name string, text []byte, b ir.Binding, r operations.Release) (*Model,
 	return New(profile), nil
 }
 
-// Params are the -D definitions of a binding.
+// ProxyPort stands for the port of the proxy that a policy's endpoints are reached by,
+// which the runtime chooses for each run (the first of those that nobody is given: RFC
+// 6335, section 6).
+const ProxyPort = 49152
+
+// Params are the -D definitions of a binding, and of the proxy's port.
 func Params(b ir.Binding) map[string]string {
-	out := map[string]string{}
+	out := map[string]string{"PROXY": strconv.Itoa(ProxyPort)}
 	for _, slot := range ir.Slots() {
 		if at, ok := b.At(slot); ok {
 			out[strings.ToUpper(slot.String())] = at.String()

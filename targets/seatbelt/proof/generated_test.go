@@ -61,6 +61,12 @@ func policies() *rapid.Generator[*ir.Policy] {
 			p.Files = append(p.Files, ir.FileRule{Path: ir.RootPath(ir.Config), Level: ir.Read, Optional: true, Origin: "builtin/config"})
 		}
 		p.Unix.Visible = rapid.Bool().Draw(t, "visible")
+		if rapid.Bool().Draw(t, "endpoints") {
+			p.Endpoints = []ir.Endpoint{{Name: "e", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{443}, Origin: "p/network.endpoint.e"}}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "loopback") == 0 {
+			p.Loopback = ir.LoopbackRule{Host: true, Origin: "p/network.loopback"}
+		}
 		if rapid.Bool().Draw(t, "names") {
 			p.System.Services = []ir.Name{{Name: "com.example.one", Origin: "p/system.services[0]"}}
 			p.System.IOKit = []ir.Name{{Name: "ExampleUserClient", Origin: "p/system.iokit[0]"}}

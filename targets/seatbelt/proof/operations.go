@@ -74,10 +74,7 @@ func (c *check) operation(name string, release operations.Release, list fragment
 	case list.Default:
 		return differs(list.By, "everything is allowed that no rule speaks of")
 	case slices.Contains(w.asked, ir.ConnectUnixRequest):
-		if allow, by := list.Network(); allow {
-			return differs(by, "an address of a network may be reached")
-		}
-		return nil
+		return reach(list, w, differs)
 	case slices.Contains(w.asked, ir.ExecuteRequest):
 		if by := startsAnything(list); by != nil {
 			return differs(by, "something may start whether an execute rule names it or not")

@@ -71,7 +71,7 @@ func Check(p *ir.Policy, profile []byte) error {
 		return err
 	}
 	c := newCheck(p, read)
-	if err := cmp.Or(c.distinct(), c.spellings()); err != nil {
+	if err := cmp.Or(c.distinct(), c.spellings(), c.proxy()); err != nil {
 		return err
 	}
 	if err := c.tags(); err != nil {

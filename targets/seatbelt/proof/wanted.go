@@ -92,6 +92,7 @@ type want struct {
 	always bool             // everything is allowed
 	kind   fragment.Kind    // what these words are
 	words  map[string]ir.Origin
+	ends   [fragment.NumEnds]bool // the addresses that are reached
 }
 
 // wanted is what the policy wants of each operation that is not closed; whatever
@@ -134,9 +135,6 @@ func wanted(p *ir.Policy) map[string]want {
 	if len(p.System.Services) > 0 {
 		out["mach-bootstrap"] = want{always: true}
 	}
-	// A Unix socket is opened before it is connected; no other address family is.
-	if p.Unix.Visible {
-		add("system-socket", fragment.SocketDomain, map[string]ir.Origin{"AF_UNIX": p.Unix.Origin})
-	}
+	network(p, out)
 	return out
 }
