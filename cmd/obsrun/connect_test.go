@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -127,4 +128,25 @@ func TestConnectOrder(t *testing.T) {
 	if _, err := proxyFrom(func(n string) string { return env[n] }); err == nil {
 		t.Error("without any there is a proxy")
 	}
+}
+
+// FuzzAnswer: whatever a proxy says is an answer with a status, or an error.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{
+		"HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nwhy", "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1", "\n\n", "SSH-2.0\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		from := bufio.NewReaderSize(bytes.NewReader(text), maxAnswer)
+		status, length, err := answer(from)
+		if err == nil && (status < 200 || status > 599 || length < 0) {
+			t.Errorf("answer(%q) = %d, %d", text, status, length)
+		}
+		for _, r := range oneLine(text) {
+			if r < ' ' || r == 0x7f {
+				t.Errorf("oneLine(%q) holds %q", text, r)
+			}
+		}
+	})
 }

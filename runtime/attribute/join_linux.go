@@ -14,16 +14,10 @@ import (
 // (NS_GET_USERNS in linux/nsfs.h).
 const nsGetUserNS = 0xb701
 
-// diagSocket makes a socket of NETLINK_SOCK_DIAG in the network namespace at that
-// path. Programs inside have no sockets of netlink, and a process with several
+// diagSocket makes a socket of NETLINK_SOCK_DIAG in a network namespace. Programs inside have no sockets of netlink, and a process with several
 // threads cannot enter a user namespace (setns(2)); so a child of one thread enters,
 // makes the socket among the descriptors that it shares with this process, and ends.
-func diagSocket(network string) (int, error) {
-	net, err := unix.Open(network, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(net)
+func diagSocket(net int) (int, error) {
 	user, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(net), nsGetUserNS, 0)
 	if errno != 0 {
 		return -1, fmt.Errorf("ask for the network's user namespace: %w", errno)

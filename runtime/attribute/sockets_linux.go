@@ -20,39 +20,55 @@ import (
 // whole list is read, which walks through the table of all networks of the machine
 // and takes milliseconds.
 type sockets struct {
-	lists []string // files of the network's TCP sockets (proc_pid_net(5))
-	lock  sync.Mutex
-	diag  int // a socket of NETLINK_SOCK_DIAG in that network; -1: there is none
-	last  uint32
+	process int // the directory in /proc of a process in that network
+	network int // the network
+	server  netip.AddrPort
+
+	opening sync.Once
+	lock    sync.Mutex
+	diag    int // a socket of NETLINK_SOCK_DIAG in that network; -1: there is none
+	last    uint32
 }
 
 // openSockets is for the network of the process whose directory in /proc is at, where
 // somebody listens at server.
 func openSockets(at string, server netip.AddrPort) (*sockets, error) {
-	s := &sockets{lists: []string{at + "/net/tcp", at + "/net/tcp6"}}
-	var err error
-	if s.diag, err = diagSocket(at + "/ns/net"); err == nil && !s.answers(server) {
-		unix.Close(s.diag)
-		err = errNoDiag
-	}
+	process, err := unix.Open(at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		s.diag = -1
-		if _, failed := os.Stat(s.lists[0]); failed != nil {
-			return s, fmt.Errorf("the sandbox's sockets cannot be seen: %w; %w", err, failed)
-		}
+		return nil, fmt.Errorf("the sandbox's sockets cannot be seen: %w", err)
 	}
-	return s, nil
+	network, err := unix.Openat(process, "ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		unix.Close(process)
+		return nil, fmt.Errorf("the sandbox's network cannot be opened: %w", err)
+	}
+	return &sockets{process: process, network: network, server: server, diag: -1}, nil
+}
+
+// open makes the socket of sock_diag, once somebody asks: most runs never do.
+func (s *sockets) open() {
+	s.opening.Do(func() {
+		var err error
+		if s.diag, err = diagSocket(s.network); err == nil && !s.answers() {
+			unix.Close(s.diag)
+			s.diag = -1
+		}
+	})
 }
 
 func (s *sockets) close() {
-	if s.diag >= 0 {
-		unix.Close(s.diag)
+	s.opening.Do(func() {})
+	for _, fd := range []int{s.process, s.network, s.diag} {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
 	}
 }
 
 // inode is that of the socket with these addresses, as it has them: its own and its
 // peer's.
 func (s *sockets) inode(own, peer netip.AddrPort) (uint64, error) {
+	s.open()
 	own, peer = plain(own), plain(peer)
 	inode, err := s.ask(own, peer)
 	if errors.Is(err, errNoDiag) {
@@ -92,11 +108,11 @@ const (
 	maxDiagAnswer = 4096
 )
 
-// answers reports whether the kernel knows the socket that listens at server: its part
+// answers reports whether the kernel knows the socket that listens: its part
 // for TCP is a module of its own (CONFIG_INET_TCP_DIAG), and without it no socket is
 // known.
-func (s *sockets) answers(server netip.AddrPort) bool {
-	answer, err := s.exchange(server, netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
+func (s *sockets) answers() bool {
+	answer, err := s.exchange(s.server, netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
 	return err == nil && binary.NativeEndian.Uint16(answer[4:]) == byFamily
 }
 
@@ -190,14 +206,15 @@ func diagAnswer(m []byte, own, peer netip.AddrPort) (uint64, error) {
 
 // read looks for one socket in the lists; 0 when there is none.
 func (s *sockets) read(own, peer netip.AddrPort) (uint64, error) {
-	for _, list := range s.lists {
-		file, err := os.Open(list)
-		if errors.Is(err, os.ErrNotExist) {
+	for _, list := range []string{"net/tcp", "net/tcp6"} {
+		fd, err := unix.Openat(s.process, list, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.ENOENT) {
 			continue // no IPv6
 		}
 		if err != nil {
 			return 0, err
 		}
+		file := os.NewFile(uintptr(fd), list)
 		inode, err := listed(file, own, peer)
 		file.Close()
 		if err != nil || inode != 0 {
