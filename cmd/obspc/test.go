@@ -22,7 +22,7 @@ func testCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "test",
 		Usage:     "hold policies to their tests: all as expected (0) or not (1)",
-		ArgsUsage: "PATH [TEST…]",
+		ArgsUsage: "PATH [TEST…], or PATH --replay EVIDENCE…",
 		Description: `PATH is a directory, whose *.test.hcl files are the tests, or one policy file;
 TEST are test files to use instead. A test says what must be allowed and what
 denied:
@@ -44,8 +44,13 @@ macOS it uses sandbox-exec, and was never run on a Mac.)
    obspc test .
    obspc test . --cover --run keys
    obspc test payment.policy.hcl payment.test.hcl --format junit
-   obspc test . --live`,
-		Flags: []cli.Flag{
+   obspc test . --live
+
+--replay decides again, by the policies as they are now, what runs asked their
+proxies, and lists what would be answered otherwise. Nothing is connected to.
+
+   obspc test . --replay runs/*.json --fail-on changed`,
+		Flags: append([]cli.Flag{
 			policyFlag("only tests of the policy `NAME`"),
 			&cli.StringFlag{Name: "run", Usage: "only tests whose names match `REGEXP` (RE2)"},
 			&cli.BoolFlag{Name: "cover", Usage: "list the statements that no test touches"},
@@ -54,7 +59,7 @@ macOS it uses sandbox-exec, and was never run on a Mac.)
 			&cli.StringFlag{Name: "bwrap", Usage: "with --live, use the bubblewrap at `PATH` (Linux; default /usr/bin/bwrap)"},
 			varFlag(),
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "write results as `FORMAT`: text, json, junit or tap"},
-		},
+		}, replayFlags()...),
 		Action: test,
 	}
 }
@@ -65,6 +70,12 @@ func test(c *cli.Context) error {
 	}
 	if c.NArg() == 0 {
 		return wrongCall("test wants PATH; see obspc test --help")
+	}
+	if c.IsSet("replay") {
+		return replayed(c)
+	}
+	if c.IsSet("fail-on") {
+		return wrongCall("--fail-on belongs to --replay; a test that fails is exit 1 anyway")
 	}
 	if c.String("bwrap") != "" && !c.Bool("live") {
 		return wrongCall("--bwrap belongs to --live; without it no sandbox is started")
