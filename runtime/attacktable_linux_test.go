@@ -88,7 +88,7 @@ var attackTable = []attack{
 	{what: "a raw packet socket", layer: byFilter, attempt: "socket 17 3 0", inside: "EAFNOSUPPORT", bare: "ok", root: true},
 	{what: "get out past the proxy: IPv6, UDP, a server of DNS, raw sockets, vsock", layer: byNetwork, test: "TestLiveOnlyWay"},
 	{what: "take the proxy's port", layer: byRuntime, test: "TestLiveOnlyWay"},
-	{what: "hand out another socket, or more, in the place of the proxy's", layer: byRuntime, test: "TestLiveListener, TestFirstWord"},
+	{what: "hand out another socket, or more, in the place of the proxy's", layer: byRuntime, test: "TestLiveForgedListener, TestLiveListener, TestFirstWord"},
 	{what: "reach a host, a port or an address that no endpoint opens", layer: byProxy, test: "TestLiveEgress"},
 	{what: "become another program after connecting, share a connection, replace a listed program", layer: byProxy, test: "TestLivePrograms"},
 	{what: "send a denied request under another spelling, inside TLS as well", layer: byProxy, test: "TestLiveRequests"},

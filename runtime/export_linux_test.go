@@ -104,6 +104,7 @@ const (
 	ArgsFD    = argsFD
 	StatusFD  = statusFD
 	SeccompFD = seccompFD
+	SocketFD  = socketFD
 )
 
 // KindOf is the TERM that a terminal passes on.

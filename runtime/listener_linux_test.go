@@ -1,12 +1,15 @@
 package runtime_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,6 +18,9 @@ import (
 
 func init() {
 	attempts["make-sockets"] = func(a []string) error { return makeSockets(a) }
+	for name, forgery := range forgeries {
+		standIns["bwrap-"+name] = func() int { return forge(forgery.sends) }
+	}
 }
 
 // socketKinds are descriptors that a first process could hand out as the proxy's
@@ -110,44 +116,56 @@ type network struct {
 	sockets []int
 }
 
-func newNetwork(t *testing.T) *network {
-	t.Helper()
+// makeNetwork starts such a process, in these namespaces besides. It dies with close.
+func makeNetwork(namespaces uintptr) (n *network, end func(), err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	must(t, err)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unix.Close(pair[0])
 	theirs := os.NewFile(uintptr(pair[1]), "pair")
-	t.Cleanup(func() { unix.Close(pair[0]) })
-	cmd := exec.Command(probePath, probeWord, "make-sockets")
+	cmd := exec.Command("/proc/self/exe", probeWord, "make-sockets")
 	cmd.ExtraFiles, cmd.Stdout, cmd.Stderr = []*os.File{theirs}, os.Stderr, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | namespaces, Pdeathsig: syscall.SIGKILL,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
-	must(t, cmd.Start())
+	err = cmd.Start()
 	theirs.Close()
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	n := &network{pid: cmd.Process.Pid}
-	text := make([]byte, 4096)
-	m, err := unix.Read(pair[0], text)
-	must(t, err)
-	n.own = string(text[:m])
-	for _, kind := range socketKinds {
-		control := make([]byte, unix.CmsgSpace(4))
-		_, m, _, _, err := unix.Recvmsg(pair[0], text, control, unix.MSG_CMSG_CLOEXEC)
-		must(t, err)
-		messages, err := unix.ParseSocketControlMessage(control[:m])
-		if err != nil || len(messages) != 1 {
-			t.Fatalf("a socket %s did not come: %v", kind.name, err)
-		}
-		fds, err := unix.ParseUnixRights(&messages[0])
-		must(t, err)
-		n.sockets = append(n.sockets, fds...)
+	if err != nil {
+		return nil, nil, err
 	}
-	t.Cleanup(func() {
+	n = &network{pid: cmd.Process.Pid}
+	end = func() {
+		cmd.Process.Kill()
+		cmd.Wait()
 		for _, fd := range n.sockets {
 			unix.Close(fd)
 		}
-	})
+	}
+	text := make([]byte, 4096)
+	m, err := unix.Read(pair[0], text)
+	n.own = string(text[:max(m, 0)])
+	for range socketKinds {
+		control := make([]byte, unix.CmsgSpace(4))
+		_, m, _, _, failed := unix.Recvmsg(pair[0], text, control, unix.MSG_CMSG_CLOEXEC)
+		messages, _ := unix.ParseSocketControlMessage(control[:max(m, 0)])
+		if failed != nil || len(messages) != 1 {
+			end()
+			return nil, nil, fmt.Errorf("a socket did not come: %w", errors.Join(err, failed))
+		}
+		fds, _ := unix.ParseUnixRights(&messages[0])
+		n.sockets = append(n.sockets, fds...)
+	}
+	return n, end, nil
+}
+
+func newNetwork(t *testing.T) *network {
+	t.Helper()
+	n, end, err := makeNetwork(0)
+	must(t, err)
+	t.Cleanup(end)
 	return n
 }
 
@@ -165,5 +183,66 @@ func TestLiveListener(t *testing.T) {
 	}
 	if !strings.Contains(one.own, "this machine's own network") {
 		t.Errorf("a socket of the runtime's own network: %s", one.own)
+	}
+}
+
+// forgeries are what a first process may send with its ready byte in the place of the
+// proxy's socket, given what two networks have, of which the first is the sandbox's;
+// and what the run is refused with.
+var forgeries = map[string]struct {
+	sends func(own, other *network) []int
+	says  string
+}{
+	"sends-none":   {func(_, _ *network) []int { return nil }, "sent 0 descriptors"},
+	"sends-two":    {func(own, _ *network) []int { return own.sockets[:2] }, "sent 2 descriptors"},
+	"sends-many":   {func(own, _ *network) []int { return own.sockets }, "the first process"},
+	"sends-other":  {func(_, other *network) []int { return other.sockets[:1] }, "not of the sandbox's network"},
+	"sends-port":   {func(own, _ *network) []int { return own.sockets[1:2] }, "not bound to 127.0.0.1:3128"},
+	"sends-a-file": {func(own, _ *network) []int { return own.sockets[len(own.sockets)-1:] }, "is none"},
+	// The control: it is taken, and what is refused is that nothing is mounted.
+	"sends-it": {func(own, _ *network) []int { return own.sockets[:1] }, "mounted"},
+}
+
+// forge is a bubblewrap whose sandbox has the namespaces, and whose first process
+// sends what it likes.
+func forge(sends func(own, other *network) []int) int {
+	own, _, err := makeNetwork(syscall.CLONE_NEWPID)
+	if err == nil {
+		var other *network
+		if other, _, err = makeNetwork(0); err == nil {
+			unix.Write(runtime.StatusFD, fmt.Appendf(nil, "{\"child-pid\": %d}\n", own.pid))
+			err = unix.Sendmsg(runtime.SocketFD, []byte("r"), unix.UnixRights(sends(own, other)...), nil, 0)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	unix.Pause()
+	return 1
+}
+
+// TestLiveForgedListener: whatever comes in the place of the proxy's socket, nothing is
+// started, and nothing is left open.
+func TestLiveForgedListener(t *testing.T) {
+	needSandbox(t)
+	s := newService(t)
+	t.Cleanup(runtime.Hurry(100*time.Millisecond, 200*time.Millisecond))
+	v := development(t, policy(t, plain+s.endpoint("")))
+	for name, forgery := range forgeries {
+		t.Run(name, func(t *testing.T) {
+			job := runtime.Job{
+				Argv: []string{probePath, probeWord, "stat", "."}, Development: true, Workspace: runtime.Workspace{Fresh: true}, Bwrap: standInAt(t, "bwrap-"+name, 0o755),
+			}
+			before := openFiles(t)
+			r := start(t, context.Background(), v, job)
+			refusal := r.refusal()
+			if refusal == nil || r.Evidence.Outcome != runtime.SetupFailed || !strings.Contains(refusal.Message, forgery.says) || r.stdout != "" || !r.Evidence.Cleanup.TreeDead {
+				t.Errorf("want set-up failed, saying %q; %s", forgery.says, r)
+			}
+			if after := openFiles(t); after != before {
+				t.Errorf("%d files are open, %d were before", after, before)
+			}
+		})
 	}
 }
