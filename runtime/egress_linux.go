@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -265,10 +266,12 @@ var hostsFile = net.Resolver{PreferGo: true, Dial: func(context.Context, string,
 var resolveHost = func(ctx context.Context, host string) ([]netip.Addr, error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
-	list, err := hostsFile.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		list, err = resolver.LookupNetIP(ctx, "ip", host+".")
+	if !strings.Contains(host, ".") {
+		if list, err := hostsFile.LookupNetIP(ctx, "ip", host); err == nil {
+			return list, nil
+		}
 	}
+	list, err := resolver.LookupNetIP(ctx, "ip", host+".")
 	if err == nil && len(list) > maxAddresses {
 		return nil, errors.New("it has too many addresses")
 	}
