@@ -74,8 +74,9 @@ const copyBytes = 32 << 10
 var copies = sync.Pool{New: func() any { return new([copyBytes]byte) }}
 
 // respond writes the server's answer. It returns how many bytes of its body went to
-// the client, and whether all of them did and their end can be told from what follows.
-func (c *client) respond(conn net.Conn, h *head, resp *http.Response, closing bool) (n int64, whole bool) {
+// the client, and whether another answer may follow: all of them did, and their end
+// can be told from what follows.
+func (c *client) respond(conn net.Conn, h *head, resp *http.Response, closing bool) (n int64, again bool, err error) {
 	bodiless := h.method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified || resp.StatusCode < 200
 	chunked := !bodiless && h.minor == 1 && (resp.ContentLength < 0 || len(resp.Trailer) > 0)
 	closing = closing || !bodiless && resp.ContentLength < 0 && !chunked
@@ -97,14 +98,14 @@ func (c *client) respond(conn net.Conn, h *head, resp *http.Response, closing bo
 	b.WriteString("\r\n")
 	to := &paced{Conn: conn, idle: c.proxy.limits.Idle}
 	if _, err := to.Write(b.Bytes()); err != nil {
-		return 0, false
+		return 0, false, err
 	}
 	if bodiless {
-		return 0, !closing
+		return 0, !closing, nil
 	}
-	n, err := copyBody(to, resp.Body, chunked, c.proxy.limits.Received-c.received.Load())
+	n, err = copyBody(to, resp.Body, chunked, c.proxy.limits.Received-c.received.Load())
 	if err != nil {
-		return n, false
+		return n, false, err
 	}
 	if chunked {
 		b.Reset()
@@ -112,10 +113,10 @@ func (c *client) respond(conn net.Conn, h *head, resp *http.Response, closing bo
 		writeTrailer(&b, resp.Trailer)
 		b.WriteString("\r\n")
 		if _, err := to.Write(b.Bytes()); err != nil {
-			return n, false
+			return n, false, err
 		}
 	}
-	return n, !closing
+	return n, !closing, nil
 }
 
 // phrase is the server's words behind its status, which mean nothing.

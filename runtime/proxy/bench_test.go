@@ -225,6 +225,51 @@ func BenchmarkKeepAlive(b *testing.B) {
 	report(b, ours, nil, direct)
 }
 
+// BenchmarkRequestThroughput downloads 256 MiB in one answer, with the proxy seeing
+// every request, and without it.
+func BenchmarkRequestThroughput(b *testing.B) {
+	listener := listen(b)
+	port := portOf(listener)
+	chunk := make([]byte, 256<<10)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(sourceBytes))
+		for sent := 0; sent < sourceBytes; sent += len(chunk) {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	l := newLab(b, func(c *Config) { c.Sink = nil }, endpoint("web.test", "", port))
+	once := func(addr, target string) float64 {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		began := time.Now()
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: web.test:%d\r\n\r\n", target, port); err != nil {
+			b.Fatal(err)
+		}
+		buffer := make([]byte, 256<<10)
+		for total := 0; total < sourceBytes; {
+			n, err := conn.Read(buffer)
+			if total += n; err != nil {
+				b.Fatalf("%d bytes came: %v", total, err)
+			}
+		}
+		return sourceBytes / 1e6 / time.Since(began).Seconds()
+	}
+	var ours, direct []float64
+	for b.Loop() {
+		direct = append(direct, once(listener.Addr().String(), "/"))
+		ours = append(ours, once(l.addr, fmt.Sprintf("http://web.test:%d/", port)))
+	}
+	b.ReportMetric(median(ours), "MB/s")
+	b.ReportMetric(median(direct), "direct-MB/s")
+}
+
 // BenchmarkMemoryOfTunnels opens 1,000 tunnels, uses each once, and says what the
 // process has more than before, for each: the budget is 20 KiB. The client's and the
 // server's ends are in the same process, so their share is measured without the proxy

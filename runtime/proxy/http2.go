@@ -122,7 +122,7 @@ func (c *client) requestH2(s *stream, w http.ResponseWriter, r *http.Request, la
 	e.Sent, e.Received = from.n.Load(), n
 	c.sent.Add(e.Sent)
 	c.received.Add(n)
-	c.allowed(e, rt)
+	c.answeredWith(e, rt, err)
 	if err != nil {
 		panic(http.ErrAbortHandler) // resets the stream: the answer is not whole
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"runtime"
 	"strings"
@@ -240,6 +241,22 @@ func TestOtherLimitsOfTunnels(t *testing.T) {
 				t.Errorf("event %+v", e)
 			}
 		})
+	}
+}
+
+func TestBytesOfAnswers(t *testing.T) {
+	server := newWeb(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, 600)) })
+	port := portOf(server)
+	l := newLab(t, func(c *Config) { c.Limits.Received = 1000 }, endpoint("web.test", "", port))
+	c := l.talk()
+	for i, want := range []string{"", "limit"} {
+		c.say("GET http://web.test:%d/ HTTP/1.1\r\nHost: web.test:%d\r\n\r\n", port, port)
+		if e := l.event(); e.Decision != Allowed || e.Dimension != want || e.Received > 1000 {
+			t.Errorf("answer %d: event %+v", i, e)
+		}
+	}
+	if rest := c.ended(); strings.Count(rest, "HTTP/1.1 200") != 2 {
+		t.Errorf("%q has come", rest)
 	}
 }
 

@@ -86,16 +86,25 @@ func (c *client) request(s *stream, h *head, last bool) bool {
 		return false
 	}
 	closing := last || h.minor == 0 || h.asks("Close")
-	n, whole := c.respond(s.conn, h, resp, closing)
+	n, again, err := c.respond(s.conn, h, resp, closing)
 	rested := from.stop(s.conn)
 	e.Sent, e.Received = from.sent(), n
 	c.sent.Add(e.Sent)
 	c.received.Add(n)
-	c.allowed(e, rt)
-	if closing || whole && !rested {
+	c.answeredWith(e, rt, err)
+	if err == nil && !(again && rested) {
 		linger(s.conn)
 	}
-	return whole && rested && !closing
+	return again && rested
+}
+
+// answeredWith tells the sink of a request that was answered, until err.
+func (c *client) answeredWith(e Event, rt *route, err error) {
+	if errors.Is(err, errReceived) || errors.Is(err, errBudget) {
+		c.overLimit(e, rt, "the connection has sent or received as many bytes as one may")
+		return
+	}
+	c.allowed(e, rt)
 }
 
 // allowed tells the sink of what was allowed and done.

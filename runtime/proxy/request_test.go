@@ -402,27 +402,42 @@ func TestWebsocket(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n")
+		protocol := "websocket"
+		if r.URL.Path == "/other" {
+			protocol = "h2c"
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+protocol+"\r\nSec-WebSocket-Accept: x\r\n\r\n")
 		_, _ = io.Copy(conn, rw)
 	})
 	port := portOf(server)
 	l := newLab(t, nil, endpoint("web.test", "http", port))
-	head := fmt.Sprintf("GET http://web.test:%d/chat HTTP/1.1\r\nHost: web.test:%d\r\n", port, port)
-	c := l.talk().say("%s", head+"Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: y\r\n\r\nearly")
-	resp, _ := c.response("GET")
-	if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" || resp.Header.Get("Sec-Websocket-Accept") != "x" {
-		t.Fatalf("the answer is %d %v", resp.StatusCode, resp.Header)
+	authority := fmt.Sprintf("web.test:%d", port)
+	const asks = "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: y\r\n"
+	for _, tunnel := range []bool{false, true} {
+		c, target := l.talk(), "http://"+authority+"/chat"
+		if tunnel {
+			c, target = l.connect(authority, 200), "/chat"
+		}
+		c.say("GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\nearly", target, authority, asks)
+		resp, _ := c.response("GET")
+		if resp.StatusCode != 101 || resp.Header.Get("Upgrade") != "websocket" || resp.Header.Get("Sec-Websocket-Accept") != "x" {
+			t.Fatalf("the answer is %d %v", resp.StatusCode, resp.Header)
+		}
+		if got := c.bytes(5) + c.say("late").bytes(4); got != "earlylate" {
+			t.Errorf("what comes back is %q", got)
+		}
+		_ = c.Close()
+		if e := l.requestEvent(); e.Decision != Allowed || e.Sent != 9 || e.Received != 9 {
+			t.Errorf("event %+v", e)
+		}
 	}
-	buffer := make([]byte, 9)
-	if _, err := io.ReadFull(c.say("late").r, buffer); err != nil || string(buffer) != "earlylate" {
-		t.Errorf("what comes back is %q, %v", buffer, err)
-	}
-	_ = c.Close()
-	if e := l.event(); e.Decision != Allowed || e.Sent != 9 || e.Received != 9 {
-		t.Errorf("event %+v", e)
-	}
-	if status, _ := l.talk().say("%s\r\n", head).answer("GET"); status != 502 {
-		t.Errorf("101 that nobody asked for is answered with %d, want 502", status)
+	for _, request := range []string{
+		"GET http://" + authority + "/chat HTTP/1.1\r\nHost: " + authority + "\r\n\r\n",
+		"GET http://" + authority + "/other HTTP/1.1\r\nHost: " + authority + "\r\n" + asks + "\r\n",
+	} {
+		if status, _ := l.talk().say("%s", request).answer("GET"); status != 502 {
+			t.Errorf("a change that nobody asked for, to %q, is answered with %d, want 502", request, status)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -14,26 +15,27 @@ func (c *client) upgraded(s *stream, h *head, a *ask, rt *route, resp *http.Resp
 		c.refuse(s, nil, e, &refusal{status: http.StatusBadGateway, decision: Failed, rule: rt.rule, reason: rt.peer.String() + " is allowed, but changes to a protocol that was not asked for"})
 		return
 	}
-	c.respond(s.conn, h, resp, false)
+	_, _, _ = c.respond(s.conn, h, resp, false)
 	side := &paced{Conn: s.conn, idle: c.proxy.limits.Idle}
 	ends := &struct { // the buffered bytes first
 		io.Reader
 		io.Writer
 	}{io.MultiReader(buffered{s.in}, side), side}
 	var up, down int64
+	var upErr error
 	var both sync.WaitGroup
 	both.Add(1)
 	go func() {
 		defer both.Done()
-		up, _ = copyBody(server, ends, false, c.proxy.limits.Sent-c.sent.Load())
+		up, upErr = copyBody(server, ends, false, c.proxy.limits.Sent-c.sent.Load())
 		_ = server.Close()
 	}()
-	down, _ = copyBody(ends, server, false, c.proxy.limits.Received-c.received.Load())
+	down, err := copyBody(ends, server, false, c.proxy.limits.Received-c.received.Load())
 	_ = s.conn.Close()
 	_ = server.Close()
 	both.Wait()
 	e.Sent, e.Received = up, down
-	c.allowed(e, rt)
+	c.answeredWith(e, rt, errors.Join(err, upErr))
 }
 
 // buffered is what an input holds already.
