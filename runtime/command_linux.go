@@ -76,7 +76,7 @@ func (r *execution) environment(plan *run.Plan) *Refusal {
 		return refuse(Input, "", "%v", err)
 	}
 	if r.out != nil {
-		added = append(added, plan.ProxyVariables(proxyInside, r.out.direct())...)
+		added = append(added, plan.ProxyVariables(proxyInside, "", r.out.direct())...)
 		if r.out.bundle != nil {
 			added = append(added, plan.TrustVariables(trustBundle)...)
 		}

@@ -98,7 +98,7 @@ var table = []feature{
 	{ir.FeatureAddresses, "addresses that a name may lead to", exact(byProxy), exact(byProxy)},
 	{ir.FeatureHostDeny, "a denied host", exact(byProxy), exact(byProxy)},
 	{ir.FeatureLoopback, "a loopback of the sandbox's own", exact(byNetwork), tighter(bySeatbelt, "the host's loopback is shared, so only the proxy's port is reached, and nothing listens")},
-	{ir.FeatureLoopbackHost, "the loopback of the machine", absent(byNetwork, ownNetwork), exactly(bySeatbelt, "TCP to and at 127.0.0.1 and ::1, which are all the addresses it has unless somebody adds some")},
+	{ir.FeatureLoopbackHost, "the loopback of the machine", absent(byNetwork, ownNetwork), tighter(bySeatbelt, "TCP to and at 127.0.0.1 and ::1 is opened, no datagrams, and no other address of it that a machine may have")},
 	{ir.FeatureEnvironment, "an environment variable", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureTimeout, "a timeout", exact(byRuntime), exact(byRuntime)},
 	{ir.FeatureMemory, "a limit on memory", exactly(byRuntime, orByCgroup), absent(byRuntime, noTree)},

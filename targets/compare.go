@@ -206,6 +206,9 @@ func tighterWords(t ir.Target, use ir.Use, a Answer) string {
 	if rest, ok := strings.CutPrefix(a.Note, "it "); ok && use.What != "" {
 		return fmt.Sprintf("%q %s", use.What, rest)
 	}
+	if use.What == "" {
+		return fmt.Sprintf("%s is tighter about %s: %s", t, rows[use.Feature].thing, a.Note)
+	}
 	return fmt.Sprintf("%s is tighter about%s: %s", t, quoted(use.What), a.Note)
 }
 

@@ -124,5 +124,9 @@ func (m mac) network(r ir.Request) (allow bool, layer string) {
 		return false, by
 	}
 	r.HasBy = false
-	return targets.Leaves(m.proxy, r), targets.ProxyLayer
+	allow = targets.Leaves(m.proxy, r)
+	if !allow && layer == Undecided {
+		return false, layer
+	}
+	return allow, targets.ProxyLayer
 }

@@ -92,6 +92,7 @@ func TestNetwork(t *testing.T) {
 		{[]string{"connect", "localhost:49152"}, "!proxy", "Seatbelt", "!Seatbelt"},
 		{[]string{"connect", "[::1]:5432"}, "!proxy", "Seatbelt", "!Seatbelt"},
 		{[]string{"request", "GET", "http://localhost:8080/"}, "!proxy", "Seatbelt", "!Seatbelt"},
+		{[]string{"connect", "127.0.0.2:80"}, "!proxy", "!" + Undecided, "!Seatbelt"}, // nobody measured it
 		{[]string{"connect", "192.0.2.1:443"}, "!proxy", "!proxy", "!Seatbelt"},
 	} {
 		r, err := ir.ParseRequest(tt.request)

@@ -18,20 +18,29 @@ var Loopback = []string{"localhost", "127.0.0.1", "::1"}
 // are reached without it. Of those that have a use beside the proxy (the last two),
 // the policy's own come first; the others no policy states.
 //
+// credential is what the proxy demands of every client, as on macOS, where everybody on
+// the machine reaches its port: USER:SECRET, in letters, digits and - . _ ~ alone, which
+// stand in a URL as they are (RFC 3986, section 2.3); "" for none. Java's properties have
+// no place for it.
+//
 // Programs that take the variables of curl(1), in lower or upper case: curl, git, wget,
 // apt, pip, npm, cargo, Go's and Python's own clients. Node.js asks NODE_USE_ENV_PROXY
 // whether it does (22.21, 24.5 and later). Java reads properties alone, and says on
 // standard error where it found them.
-func (p *Plan) ProxyVariables(proxy netip.AddrPort, direct []string) []string {
+func (p *Plan) ProxyVariables(proxy netip.AddrPort, credential string, direct []string) []string {
 	var out []string
+	url := "http://" + proxy.String()
+	if credential != "" {
+		url = "http://" + credential + "@" + proxy.String()
+	}
 	add := func(name, value string) {
 		if value != "" && !p.states(name) {
 			out = append(out, name+"="+value)
 		}
 	}
 	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy"} {
-		add(name, "http://"+proxy.String())
-		add(strings.ToUpper(name), "http://"+proxy.String())
+		add(name, url)
+		add(strings.ToUpper(name), url)
 	}
 	add("no_proxy", strings.Join(direct, ","))
 	add("NO_PROXY", strings.Join(direct, ","))

@@ -3,6 +3,7 @@ package run
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -26,9 +27,17 @@ func TestProxyVariables(t *testing.T) {
 		{"NODE_USE_ENV_PROXY", nil, append(slices.Clone(proxies), java)},
 	} {
 		p := &Plan{Variables: []ir.Variable{{Name: tt.stated}}}
-		if got := p.ProxyVariables(at, tt.direct); !slices.Equal(got, tt.want) {
+		if got := p.ProxyVariables(at, "", tt.direct); !slices.Equal(got, tt.want) {
 			t.Errorf("with %s stated, ProxyVariables(%v, %q) =\n%q, want\n%q", tt.stated, at, tt.direct, got, tt.want)
 		}
+	}
+	got := (&Plan{}).ProxyVariables(at, "obspc:s3cret-~", nil)
+	want := append([]string{}, proxies...)
+	for i := range want {
+		want[i] = strings.Replace(want[i], "http://", "http://obspc:s3cret-~@", 1)
+	}
+	if want = append(want, "NODE_USE_ENV_PROXY=1", java); !slices.Equal(got, want) {
+		t.Errorf("with a credential, ProxyVariables(%v) =\n%q, want\n%q", at, got, want)
 	}
 }
 

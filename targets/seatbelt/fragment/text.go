@@ -140,14 +140,15 @@ func (s *scanner) str() string {
 	return ""
 }
 
-// atom reads a symbol, a number or a character, as they stand.
+// atom reads a symbol, a number or a character, as they stand. Quotes end none: to the
+// reader of the language they are part of it.
 func (s *scanner) atom() string {
-	end := strings.IndexAny(s.text[s.at:], " \n;()\"'")
+	end := strings.IndexAny(s.text[s.at:], " \n;()")
 	if end < 0 {
 		end = len(s.text) - s.at
 	}
 	word := s.text[s.at : s.at+end]
-	if word == "" || strings.IndexFunc(word, func(c rune) bool { return c > '~' }) >= 0 {
+	if word == "" || strings.IndexFunc(word, func(c rune) bool { return c > '~' || c == '"' || c == '\'' }) >= 0 {
 		s.fail(s.at, "no symbol, where one must be")
 	}
 	s.at += end
