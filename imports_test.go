@@ -94,6 +94,7 @@ var directions = []direction{
 	{"targets/*", []string{"compiler/ir", "compiler/canon"}, "targets never import each other"},
 	{"targets", []string{"targets/*", "targets/seatbelt/proof", "targets/seatbelt/fragment", "compiler/ir", "compiler/canon", "compiler/syscalls", "compiler/addresses"}, "the registry sees every target, and no source text"},
 	{"cmd/obspc/expect", []string{"lang", "compiler", "compiler/ir", "targets", "targets/models"}, "tests ask what policies mean and what artifacts do; a kernel is asked by the caller"},
+	{"cmd/obspc/ocsf", []string{"runtime", "runtime/proxy", "compiler/ir"}, "how decisions are told to other systems knows evidence, and nothing of how they were made"},
 	{"cmd/obspc/replay", []string{"runtime", "runtime/proxy", "targets/egress", "compiler/ir", "compiler/addresses"}, "what runs recorded is decided by what a policy means; nothing is asked of a network"},
 	{"cmd/obspc/live", []string{"lang", "compiler", "compiler/ir", "compiler/syscalls", "policies", "policies/library", "targets", "targets/models", "targets/seatbelt", "targets/seatbelt/model", "targets/seatbelt/sbpl", "cmd/obspc/expect"}, "attempts know how a sandbox is called, and not how obsrun makes one"},
 	{"verify/release", []string{"compiler/canon"}, "reading and writing a release is a leaf"},

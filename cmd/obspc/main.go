@@ -155,7 +155,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 func commands() []*cli.Command {
 	list := []*cli.Command{
 		validateCommand(), compileCommand(), explainCommand(), testCommand(), matrixCommand(), pinCommand(), verifyCommand(), execCommand(), diffCommand(),
-		goldenCommand(), lintCommand(), rulesCommand(), keygenCommand(), signCommand(), doctorCommand(), versionCommand(),
+		goldenCommand(), lintCommand(), rulesCommand(), keygenCommand(), signCommand(), doctorCommand(), evidenceCommand(), versionCommand(),
 	}
 	for _, cmd := range list {
 		cmd.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
@@ -183,6 +183,7 @@ enforces, and only what was verified runs:
    obspc verify release --pins obspc.pins     may they be used
    obspc doctor .                             can this machine keep them
    obspc exec -- make test                    run a command under the policy, here and now
+   obspc evidence evidence.json               what a run asked its proxy
 
 Every command has --help with examples.`
 

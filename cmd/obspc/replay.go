@@ -66,7 +66,7 @@ func replayed(c *cli.Context) error {
 
 // replay decides one file again, by the policy that it is evidence of.
 func (conf *configuration) replay(file, policy string) (*replay.File, error) {
-	e, err := readEvidence(file)
+	e, _, err := readEvidence(file)
 	if err != nil {
 		return nil, err
 	}
@@ -89,27 +89,27 @@ func (conf *configuration) replay(file, policy string) (*replay.File, error) {
 	return nil, wrongCall("%s: %v", file, err)
 }
 
-// readEvidence reads an evidence file; one that is too large is not read.
-func readEvidence(file string) (*runtime.Evidence, error) {
+// readEvidence reads an evidence file, and its SHA-256; one that is too large is not
+// read.
+func readEvidence(file string) (e *runtime.Evidence, digest string, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, wrongCall("%w", cleanPathError(err))
+		return nil, "", wrongCall("%w", cleanPathError(err))
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, wrongCall("%s is no file", file)
+		return nil, "", wrongCall("%s is no file", file)
 	case info.Size() > runtime.MaxEvidence:
-		return nil, wrongCall("%s has %d bytes; evidence of more than %d is not read", file, info.Size(), runtime.MaxEvidence)
+		return nil, "", wrongCall("%s has %d bytes; evidence of more than %d is not read", file, info.Size(), runtime.MaxEvidence)
 	}
 	data, err := readSmall(file, runtime.MaxEvidence)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	e, err := runtime.ParseEvidence(data)
-	if err != nil {
-		return nil, wrongCall("%s: %w", file, err)
+	if e, err = runtime.ParseEvidence(data); err != nil {
+		return nil, "", wrongCall("%s: %w", file, err)
 	}
-	return e, nil
+	return e, sha256Hex(data), nil
 }
 
 // statement is where a statement of a policy stands.
