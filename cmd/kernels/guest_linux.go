@@ -22,6 +22,7 @@ const (
 	userID    = 1000
 	passwd    = "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:/bin/sh\n"
 	group     = "root:x:0:\nuser:x:1000:\n"
+	hosts     = "127.0.0.1 localhost\n" // the demo's server, whose address the proxy looks up
 )
 
 // first is the guest's PID 1. It makes the machine ready, starts the cases as a

@@ -84,6 +84,7 @@ func (h host) initramfs(suite string) error {
 	}
 	a.add("etc/passwd", kindFile|0o644, []byte(passwd))
 	a.add("etc/group", kindFile|0o644, []byte(group))
+	a.add("etc/hosts", kindFile|0o644, []byte(hosts))
 	err = errors.Join(err, a.close())
 	if err == nil {
 		_, err = file.Write(text.Bytes())

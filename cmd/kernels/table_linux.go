@@ -72,6 +72,10 @@ var works = want{}
 // watched.
 var limitTests = []string{"TestLiveScope", "TestLiveCrowd"}
 
+// confinementTests are live tests of what a policy says of files, and of the system
+// calls that it and every sandbox refuse, each with its control.
+var confinementTests = []string{"TestLiveFiles", "TestLiveSyscalls"}
+
 // What a doctor and a run say where something is missing.
 var (
 	filterUnseen = finding{"seccomp", "unknown", "the sandbox failed"}
@@ -95,7 +99,7 @@ const (
 var boots = []boot{
 	{"bookworm", "bookworm", "", []trial{
 		{as: root, in: delegated, scopes: kept, demo: true},
-		{as: user, in: delegated, scopes: kept, demo: true, tests: limitTests},
+		{as: user, in: delegated, scopes: kept, demo: true, tests: slices.Concat(limitTests, confinementTests)},
 	}},
 	{"trixie", "trixie", "", []trial{
 		{as: root, in: delegated, scopes: kept},
@@ -106,7 +110,7 @@ var boots = []boot{
 	}},
 	{"forky", "forky", "", []trial{
 		{as: root, in: delegated, scopes: kept},
-		{as: user, in: delegated, scopes: kept},
+		{as: user, in: delegated, scopes: kept, tests: confinementTests},
 	}},
 	{"bookworm-without-landlock", "bookworm", withoutLandlock, unlocked()},
 	{"forky-without-landlock", "forky", withoutLandlock, unlocked()},
