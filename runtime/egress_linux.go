@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -98,7 +99,7 @@ func (r *execution) bindEgress() *Refusal {
 		e.Executables = list
 	}
 	w.proxy = newOutlet(proxy.Config{
-		Table: egress.NewTable(w.rules), Resolve: resolveHost, Dial: dial, Attribute: w.attribute, Sink: w.log.add,
+		Table: egress.NewTable(w.rules), Resolve: resolveHost, Dial: w.dial, Attribute: w.attribute, Sink: w.log.add,
 	})
 	r.out, w.bundle = w, w.proxy.TrustBundle()
 	if _, ok := r.binding.At(ir.Tmp); !ok && w.bundle != nil {
@@ -137,9 +138,19 @@ func (w *wayOut) direct() []string {
 	})
 }
 
-// proxyMemory is when garbage is collected in a run with a proxy, in bytes: 20 MiB, and
-// 20 KiB for each of as many connections as there may be (design 11).
+// proxyMemory is the most that a run with a proxy has before garbage is collected
+// whatever that costs, in bytes: 20 MiB, and 20 KiB for each of as many connections as
+// there may be (design 11).
 const proxyMemory = 20<<20 + 1024*(20<<10)
+
+// collect has garbage collected as it comes, which a program that ends soon does
+// without.
+var collect = sync.OnceFunc(func() {
+	if debug.SetMemoryLimit(-1) < proxyMemory {
+		debug.SetMemoryLimit(proxyMemory)
+		debug.SetGCPercent(100)
+	}
+})
 
 // openWayOut starts the proxy of a sandbox that is set up.
 func (r *execution) openWayOut(s *sandbox) *Refusal {
@@ -158,10 +169,6 @@ func (r *execution) openWayOut(s *sandbox) *Refusal {
 	}
 	if err != nil {
 		return setupFailed("", "the sandbox's way out cannot be opened: %v", err)
-	}
-	if debug.SetMemoryLimit(-1) < proxyMemory {
-		debug.SetMemoryLimit(proxyMemory)
-		debug.SetGCPercent(100)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w.stop, w.ended = stop, make(chan struct{})
@@ -279,7 +286,8 @@ var resolveHost = func(ctx context.Context, host string) ([]netip.Addr, error) {
 }
 
 // dial connects from outside, with no other address than this.
-func dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+func (*wayOut) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	collect()
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", to.String())
 }
