@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/compiler/ir/propose"
@@ -45,6 +46,9 @@ func (e *EgressEvent) Request() (ir.Request, error) {
 	case e.Method == "" || e.Path == "":
 		return r, nil // it was decided before they were read: the connection alone counts
 	}
+	if strings.Trim(e.Method, tokenBytes) != "" {
+		return ir.Request{}, fmt.Errorf("%q is no method", e.Method)
+	}
 	path, query, err := ir.CanonicalTarget(e.Path)
 	if err != nil || path != e.Path || query != "" {
 		return ir.Request{}, fmt.Errorf("%q is no canonical path", e.Path)
@@ -55,6 +59,9 @@ func (e *EgressEvent) Request() (ir.Request, error) {
 	}
 	return r, nil
 }
+
+// tokenBytes are what a method is made of (RFC 9110, section 5.6.2, tchar).
+const tokenBytes = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // asked are the denials among the events, each once, with how often it was.
 func (e *EgressEvidence) asked() []propose.Asked {

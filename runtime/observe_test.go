@@ -23,6 +23,8 @@ func TestEventRequest(t *testing.T) {
 		{EgressEvent{Kind: "connect", Host: "a.test", Port: 1, Program: "../x"}, ""},
 		{EgressEvent{Kind: "request", Host: "a.test", Port: 80, Method: "GET", Path: "/a/../b"}, ""},
 		{EgressEvent{Kind: "request", Host: "a.test", Port: 80, Method: "GET", Path: "/a?b"}, ""},
+		{EgressEvent{Kind: "request", Host: "a.test", Port: 80, Method: "G T", Path: "/"}, ""},
+		{EgressEvent{Kind: "request", Host: "a.test", Port: 80, Method: "m-search", Path: "/"}, "request m-search http://a.test/"},
 		{EgressEvent{Kind: "sing", Host: "a.test", Port: 80}, ""},
 	} {
 		r, err := tt.event.Request()

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir/propose"
@@ -128,6 +131,92 @@ policy "p" {
 	}
 	if len(reached) != 1 {
 		t.Errorf("the server was reached %d times", len(reached))
+	}
+}
+
+// TestObservePasted: what is proposed for a request that was denied, pasted into the
+// policy, lets that request through and no other.
+func TestObservePasted(t *testing.T) {
+	l := newLab(t)
+	var served atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		served.Add(1)
+		fmt.Fprint(w, "served ", r.URL.Path)
+	}))
+	defer server.Close()
+	port := server.Listener.Addr().(*net.TCPAddr).Port
+	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(work) })
+	tool, err := os.ReadFile("/proc/self/exe")
+	must(t, err)
+	obsrun := filepath.Join(work, "obsrun")
+	must(t, os.WriteFile(obsrun, tool, 0o755))
+	evidence := filepath.Join(l.dir, "evidence")
+	run := func(allow, path string) (stdout string, e runtime.Evidence) {
+		t.Helper()
+		files := filesOf(t, fmt.Sprintf(`
+policy "p" {
+  version = 1
+  extends = ["std/base"]
+  targets = ["bwrap"]
+  filesystem {
+    write   = [workspace]
+    execute = ["${workspace}/obsrun"]
+  }
+  environment {
+    OBSPC_TEST_AS_OBSRUN = "1"
+  }
+  network {
+    endpoint "machine" {
+      host      = "localhost"
+      ports     = [%d]
+      protocol  = "rest"
+      addresses = ["127.0.0.0/8", "::1/128"]
+      allow {
+        path = "/first"
+      }
+%s
+    }
+  }
+}`, port, allow), release.Input{})
+		dir := filepath.Join(t.TempDir(), "development")
+		must(t, release.Write(dir, files))
+		must(t, os.WriteFile(dir+".pins", pins(files, release.LocalProduct).Format(), 0o644))
+		cmd := exec.Command(os.Args[0], "exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", dir+".pins",
+			"--evidence", evidence, "--observe", "--stdin", "--", obsrun, "proxy-connect", "localhost", fmt.Sprint(port))
+		var out, complaints strings.Builder
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1"), &out, &complaints
+		cmd.Stdin = strings.NewReader(fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n", path, port))
+		cmd.Run()
+		text, err := os.ReadFile(evidence)
+		must(t, err)
+		must(t, json.Unmarshal(text, &e))
+		if e.Observed == nil {
+			t.Fatalf("nothing was observed: %s", &complaints)
+		}
+		return out.String(), e
+	}
+	if out, e := run("", "/first"); !strings.Contains(out, "served /first") || len(e.Observed.Denied) != 0 {
+		t.Fatalf("the control: %q, %+v", out, e.Observed)
+	}
+	out, e := run("", "/second%20one")
+	if !strings.Contains(out, "403 Forbidden") || served.Load() != 1 || len(e.Observed.Denied) != 1 {
+		t.Fatalf("%q, served %d times, %+v", out, served.Load(), e.Observed)
+	}
+	if d := e.Observed.Denied[0]; d.Dimension != "path" || len(d.Add) != 1 || d.Add[0].Endpoint != "machine" || d.Add[0].Element != "GET /second%20one" || d.Rule.Statement != "p/network.endpoint.machine.allow[0]" && d.Rule.Statement != "p/network.endpoint.machine" {
+		t.Errorf("%+v, rule %+v", d, d.Rule)
+	}
+	_, block, found := strings.Cut(e.Observed.HCL, "endpoint \"machine\" {\n")
+	block, _, ended := strings.Cut(block, "\n  }\n}")
+	if !found || !ended {
+		t.Fatalf("HCL is\n%s", e.Observed.HCL)
+	}
+	if out, e := run(block, "/second%20one"); !strings.Contains(out, "served /second one") || len(e.Observed.Denied) != 0 {
+		t.Errorf("with the block: %q, %+v", out, e.Observed)
+	}
+	if out, _ := run(block, "/second"); !strings.Contains(out, "403 Forbidden") || served.Load() != 2 {
+		t.Errorf("another path with the block: %q, served %d times", out, served.Load())
 	}
 }
 

@@ -181,3 +181,42 @@ func TestReplayRefuses(t *testing.T) {
 		t.Errorf("a run without a way out: %+v, %v", f, err)
 	}
 }
+
+// FuzzReplay: evidence comes from outside. Whatever it is, it is an error or a report,
+// whose counts add up, and whose requests can be asked again.
+func FuzzReplay(f *testing.F) {
+	f.Add(evidence(connect("allowed", "web.test", "93.184.216.34", 443, ""), sent("denied", "rest.test", "GET", "/a")).JSON())
+	f.Add(evidence(by(connect("denied", "", "::ffff:10.0.0.7", 80, "program"), "/w/tool")).JSON())
+	f.Add([]byte(`{"schema":"obspc.evidence/v1","policy":"p","binding":{"workspace":"/"},"egress":{"events":[{"kind":"request","decision":"denied","dimension":"limit"}]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := runtime.ParseEvidence(data)
+		if err != nil {
+			return
+		}
+		file, err := replay.Run("e.json", e, policy())
+		if err != nil {
+			return
+		}
+		if file.Recorded != file.Same+file.Changed+file.Unknown+file.Skipped {
+			t.Errorf("%+v", file)
+		}
+		for _, c := range file.Changes {
+			q := c.Request
+			q.HasBy = false
+			if q.Kind == ir.URLRequest && !ir.IsMethod(q.Method) {
+				continue
+			}
+			again, err := ir.ParseRequest(strings.Fields(q.String()))
+			if err != nil || again.String() != q.String() {
+				t.Errorf("%s is asked again as %s, %v", q, again, err)
+			}
+		}
+		r := &replay.Report{Files: []*replay.File{file}, Place: func(string, ir.Origin) (string, int, bool) { return "", 0, false }}
+		if err := r.WriteText(new(bytes.Buffer)); err != nil {
+			t.Error(err)
+		}
+		if err := r.WriteJSON(new(bytes.Buffer)); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -19,10 +19,10 @@ const dnsPort = 53
 // reach it, so its author has to have meant it.
 func (p *proposer) noPeer(r ir.Request, d ir.Decision) string {
 	switch {
-	case d.Reason == ir.HostDenied:
+	case d.Reason == ir.HostDenied || d.Reason == ir.ByRequest:
 		return fmt.Sprintf("%s was put there to refuse it", d.Rule)
-	case d.Reason == ir.ByRequest:
-		return fmt.Sprintf("%s was put there to refuse it", d.Rule)
+	case d.Reason == ir.NoRequest: // the connection is the author's word already
+		return noTarget(r)
 	case r.Addr.IsValid() && r.Port == dnsPort:
 		return "names are resolved outside the sandbox: name the host that was asked for in an endpoint"
 	case r.Addr.IsValid() && (r.Addr.IsLoopback() || r.Addr.IsUnspecified()):

@@ -49,6 +49,14 @@ const ways = `
         methods = ["GET"]
       }
     }
+    endpoint "near" {
+      address  = "10.0.0.7"
+      ports    = [80]
+      protocol = "rest"
+      allow {
+        path = "/a"
+      }
+    }
     endpoint "plain" {
       host     = "plain.example"
       ports    = [443]
@@ -156,6 +164,7 @@ func TestObserve(t *testing.T) {
 		{"request POST https://api.example/repos/x", "method", "allow POST /repos/x of api", "request PUT https://api.example/repos/x,request POST https://api.example/repos/x/y"},
 		{"request GET https://api.example/users/", "path", "allow GET /users/ of api", "request GET https://api.example/users,request HEAD https://api.example/users/"},
 		{"request DELETE https://a.mirror.example/x%20y", "method", "endpoint a.mirror.example:443, rest: DELETE /x%20y", "request DELETE https://b.mirror.example/x%20y,request DELETE https://a.mirror.example/x"},
+		{"request GET http://10.0.0.7/b", "path", "allow GET /b of near", "request GET http://10.0.0.8/b,request PUT http://10.0.0.7/b,connect 10.0.0.7:81"},
 		{"request GET http://new.example/a", "host", "endpoint new.example:80, rest: GET /a", "request GET http://new.example/b,request POST http://new.example/a,request GET http://new.example:81/a"},
 	} {
 		t.Run(tt.asked, func(t *testing.T) {
@@ -213,6 +222,8 @@ func TestObserveWithheld(t *testing.T) {
 		{denied(t, "connect [::ffff:10.0.0.1]:80", "host"), "private (10.0.0.0/8"},
 		{denied(t, "connect 169.254.169.254:80", "host"), "a metadata service"},
 		{denied(t, "connect metadata.google.internal:80", "host"), "a metadata service (Google Cloud)"},
+		{denied(t, "connect 10.0.0.7:81", "port"), "private (10.0.0.0/8"},
+		{denied(t, "request PUT http://10.0.0.8/a", "host"), "private (10.0.0.0/8"},
 		{denied(t, "connect 224.0.0.1:80", "host"), "which nothing opens"},
 		{at(denied(t, "connect plain.example:443", "address"), "10.0.0.1"), "its name led to 10.0.0.1: it is private"},
 		{at(denied(t, "connect plain.example:443", "address"), "169.254.169.254"), "a metadata service"},
