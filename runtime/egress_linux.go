@@ -95,6 +95,7 @@ func (r *execution) bindEgress() *Refusal {
 		list := slices.Clone(e.Executables)
 		for j, p := range list {
 			list[j] = w.program(p, r.survey.nodes[p])
+			r.noticeScript(e.Name, r.survey.nodes[p])
 		}
 		e.Executables = list
 	}
@@ -106,6 +107,17 @@ func (r *execution) bindEgress() *Refusal {
 		return noTrust(r.job.Policy)
 	}
 	return nil
+}
+
+// noticeScript warns of a listed program that never connects by itself: to the kernel a
+// script is an argument of its interpreter.
+func (r *execution) noticeScript(endpoint string, n *node) {
+	if !r.job.Development || n == nil || !n.exists() || kindOf(n.stat.Mode) != bwrap.File {
+		return
+	}
+	if by, loader := interpreter(n.real.String()); by != "" && !loader {
+		r.job.notice(fmt.Sprintf("endpoint %q lists %s, a script: what connects is the program that its first line starts (%s), so list that", endpoint, n.path, printable(by)))
+	}
 }
 
 // program is the name that decisions about a listed path go by.

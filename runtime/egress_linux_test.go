@@ -422,10 +422,25 @@ func TestLivePrograms(t *testing.T) {
 			t.Errorf("%s %q: want %q, by %q, %s; %q %s", tt.program, tt.words, tt.says, tt.name, tt.evidence, events(r), r)
 		}
 	}
+	// A script connects by its interpreter, and whoever lists it is told.
+	script := filepath.Join(dir, "script")
+	must(t, os.WriteFile(script, []byte("#!"+listed+" "+probeWord+"\n"), 0o755))
+	var told []string
+	r := start(t, context.Background(), development(t, policy(t, `
+  filesystem {
+    write   = [workspace]
+    execute = [workspace]
+  }`+s.endpoint(`executables = ["${workspace}/script"]`))), runtime.Job{
+		Argv: []string{listed, probeWord, "tunnel", s.at(), "alone"}, Development: true, Workspace: runtime.Workspace{Dir: dir},
+		Notice: func(what string) { told = append(told, what) },
+	})
+	if !strings.HasPrefix(r.stdout, denied) || len(told) != 1 || !strings.Contains(told[0], script+", a script") || !strings.Contains(told[0], "("+listed+")") {
+		t.Errorf("an endpoint that lists a script: told %q; %s", told, r)
+	}
 	// A program that another takes the place of is another.
 	must(t, os.WriteFile(filepath.Join(dir, "copy"), text, 0o755))
 	job := runtime.Job{Argv: []string{other, probeWord, "replace", filepath.Join(dir, "copy"), listed, s.at()}, Development: true, Workspace: runtime.Workspace{Dir: dir}}
-	r := start(t, context.Background(), v, job)
+	r = start(t, context.Background(), v, job)
 	if !strings.Contains(r.stdout, denied) || !strings.Contains(r.stdout, listed+" is not the file that it was when the run began") {
 		t.Errorf("a listed program that was replaced: %s", r)
 	}
