@@ -419,12 +419,66 @@ func TestObservedCompiles(t *testing.T) {
 		}
 		for _, a := range list {
 			try([]propose.Asked{a}, &alone)
+			narrow(t, rt, p, a)
 		}
 		try(list, &together)
 	})
 	if alone < 50 || together < 50 {
 		t.Errorf("%d proposals were tried alone and %d together, want 50", alone, together)
 	}
+}
+
+// narrow holds that what is proposed for one denial allows nothing for other hosts and
+// ports; where it is a rule about requests, no other request; where it names programs,
+// no other program.
+func narrow(t testing.TB, rt *rapid.T, p *ir.Policy, a propose.Asked) {
+	found, err := propose.For(propose.Setting{Policy: p, Binding: binding}, []propose.Access{{Request: a.Request, Count: 1}})
+	if err != nil || len(found) != 1 {
+		rt.Fatalf("%d findings, %v", len(found), err)
+	}
+	if len(found[0].Add) == 0 {
+		return
+	}
+	e, asked := found[0].Add[0].Endpoint, a.Request
+	before, after := ir.NewDecider(p), ir.NewDecider(propose.With(p, found[0].Add))
+	for _, q := range universe(t) {
+		if before.Decide(q).Allow || !after.Decide(q).Allow {
+			continue
+		}
+		switch {
+		case q.Host != asked.Host || q.Addr != asked.Addr || q.Port != asked.Port,
+			len(e.Requests) > 0 && q.Kind == ir.URLRequest && (q.Method != asked.Method || q.Target != asked.Target),
+			len(e.Executables) > 0 && q.By != asked.By:
+			rt.Fatalf("for %s, %s is allowed as well, by\n%s", asked, q, propose.HCL(found[0].Add))
+		}
+	}
+}
+
+var everything []ir.Request
+
+// universe is all that drawAsked can draw.
+func universe(t testing.TB) []ir.Request {
+	if everything != nil {
+		return everything
+	}
+	for _, host := range hosts {
+		for _, port := range []string{":80", ":443", ":8443"} {
+			texts := []string{"connect " + host + port}
+			for _, method := range []string{"GET", "POST"} {
+				for _, scheme := range []string{"http://", "https://"} {
+					for _, path := range paths {
+						texts = append(texts, "request "+method+" "+scheme+host+port+path)
+					}
+				}
+			}
+			for _, text := range texts {
+				for _, tool := range tools {
+					everything = append(everything, request(t, text+by(tool)))
+				}
+			}
+		}
+	}
+	return everything
 }
 
 func by(program string) string {
