@@ -76,10 +76,12 @@ func (r *execution) environment(plan *run.Plan) *Refusal {
 		return refuse(Input, "", "%v", err)
 	}
 	if r.out != nil {
-		added = append(added, plan.ProxyVariables(proxyInside, "", r.out.direct())...)
-		if r.out.bundle != nil {
+		store := ""
+		if r.out.trust != nil {
+			store = trustStore
 			added = append(added, plan.TrustVariables(trustBundle)...)
 		}
+		added = append(added, plan.ProxyVariables(proxyInside, "", r.out.direct(), store)...)
 	}
 	r.command.env = r.terminalKind(append(stated, added...))
 	r.evidence.environment(r.command.env)

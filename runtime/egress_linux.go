@@ -31,7 +31,7 @@ type wayOut struct {
 	programs map[attribute.File]ir.Path
 	names    map[ir.Path]bool
 	proxy    outlet
-	bundle   []byte // certificates that programs inside are to trust; nil: none but the machine's
+	trust    []trustFile // what programs inside are to trust; none: what the machine does
 
 	owners *attribute.Sandbox // nil where no endpoint lists programs
 	log    egressLog
@@ -102,8 +102,12 @@ func (r *execution) bindEgress() *Refusal {
 	w.proxy = newOutlet(proxy.Config{
 		Table: egress.NewTable(w.rules), Resolve: resolveHost, Dial: w.dial, Attribute: w.attribute, Sink: w.log.add,
 	})
-	r.out, w.bundle = w, w.proxy.TrustBundle()
-	if _, ok := r.binding.At(ir.Tmp); !ok && w.bundle != nil {
+	r.out = w
+	var err error
+	if w.trust, err = trustFiles(w.proxy.TrustBundle()); err != nil {
+		return refuse(Bug, "", "%v", err)
+	}
+	if _, ok := r.binding.At(ir.Tmp); !ok && w.trust != nil {
 		return noTrust(r.job.Policy)
 	}
 	return nil
@@ -302,37 +306,6 @@ func (*wayOut) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	collect()
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", to.String())
-}
-
-// trustBundle is where programs of the sandbox find the certificates that they are to
-// trust where the proxy ends TLS. The file lies in the sandbox's own temporary files,
-// so nothing is mounted for it: what a command does to it concerns that command alone,
-// which could as well ask for no certificate.
-const trustBundle = "/tmp/.obspc-ca.pem"
-
-// writeTrust writes that file, in the first process.
-func writeTrust(bundle []byte) error {
-	if len(bundle) == 0 {
-		return nil
-	}
-	fd, err := unix.Open(trustBundle, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o444)
-	for rest := bundle; err == nil && len(rest) > 0; {
-		var n int
-		n, err = unix.Write(fd, rest)
-		rest = rest[max(n, 0):]
-	}
-	if err == nil {
-		err = unix.Close(fd)
-	}
-	if err != nil {
-		return fmt.Errorf("write the proxy's certificates to %s: %w", trustBundle, err)
-	}
-	return nil
-}
-
-func noTrust(policy string) *Refusal {
-	return refuse(Input, `say write = [tmp] in its filesystem block, or extends = ["std/base"], which has it`,
-		"policy %q decides requests inside TLS, and has no temporary files, where programs find the certificates for that", policy)
 }
 
 // egressLost is a run whose proxy failed.

@@ -33,7 +33,7 @@ type instructions struct {
 	ByFile   bool            `json:"by_file"`  // start the opened file itself, not the path
 	Terminal bool            `json:"terminal"` // the command gets one, whose master comes with the ready byte
 	Listen   bool            `json:"listen"`   // open the proxy's socket, which comes with the ready byte
-	Trust    []byte          `json:"trust"`    // certificates for programs, written to trustBundle
+	Trust    []trustFile     `json:"trust"`    // certificates for programs
 }
 
 // rlimit is one resource limit (setrlimit(2)), soft and hard.
@@ -187,8 +187,10 @@ func prepare(do *instructions) error {
 	if err := checkNodes(do); err != nil {
 		return err
 	}
-	if err := writeTrust(do.Trust); err != nil {
-		return err
+	for _, f := range do.Trust {
+		if err := f.write(); err != nil {
+			return err
+		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)

@@ -171,7 +171,7 @@ func (r *execution) instructions() *instructions {
 		Filter: r.launch.added,
 	}
 	if r.out != nil {
-		do.Trust = r.out.bundle
+		do.Trust = r.out.trust
 	}
 	do.Limits, do.Last = r.rlimits()
 	for _, at := range r.compared {

@@ -21,13 +21,14 @@ var Loopback = []string{"localhost", "127.0.0.1", "::1"}
 // credential is what the proxy demands of every client, as on macOS, where everybody on
 // the machine reaches its port: USER:SECRET, in letters, digits and - . _ ~ alone, which
 // stand in a URL as they are (RFC 3986, section 2.3); "" for none. Java's properties have
-// no place for it.
+// no place for it. store, "" for none, is a key store that Java is to trust instead of
+// its own (PKCS #12, no password).
 //
 // Programs that take the variables of curl(1), in lower or upper case: curl, git, wget,
 // apt, pip, npm, cargo, Go's and Python's own clients. Node.js asks NODE_USE_ENV_PROXY
 // whether it does (22.21, 24.5 and later). Java reads properties alone, and says on
 // standard error where it found them.
-func (p *Plan) ProxyVariables(proxy netip.AddrPort, credential string, direct []string) []string {
+func (p *Plan) ProxyVariables(proxy netip.AddrPort, credential string, direct []string, store string) []string {
 	var out []string
 	url := "http://" + proxy.String()
 	if credential != "" {
@@ -45,14 +46,14 @@ func (p *Plan) ProxyVariables(proxy netip.AddrPort, credential string, direct []
 	add("no_proxy", strings.Join(direct, ","))
 	add("NO_PROXY", strings.Join(direct, ","))
 	add("NODE_USE_ENV_PROXY", "1")
-	add("JAVA_TOOL_OPTIONS", javaOptions(proxy, direct))
+	add("JAVA_TOOL_OPTIONS", javaOptions(proxy, direct, store))
 	return out
 }
 
 // javaOptions are the properties of Java's own clients (java.net, "Networking
 // Properties"). Their list of hosts is of patterns joined by "|", addresses of IPv6 in
 // brackets.
-func javaOptions(proxy netip.AddrPort, direct []string) string {
+func javaOptions(proxy netip.AddrPort, direct []string, store string) string {
 	var options, hosts []string
 	for _, scheme := range []string{"http", "https"} {
 		options = append(options, "-D"+scheme+".proxyHost="+proxy.Addr().String(), "-D"+scheme+".proxyPort="+strconv.Itoa(int(proxy.Port())))
@@ -63,12 +64,16 @@ func javaOptions(proxy netip.AddrPort, direct []string) string {
 		}
 		hosts = append(hosts, host)
 	}
-	return strings.Join(append(options, "-Dhttp.nonProxyHosts="+strings.Join(hosts, "|")), " ")
+	options = append(options, "-Dhttp.nonProxyHosts="+strings.Join(hosts, "|"))
+	if store != "" {
+		options = append(options, "-Djavax.net.ssl.trustStore="+store, "-Djavax.net.ssl.trustStoreType=PKCS12")
+	}
+	return strings.Join(options, " ")
 }
 
 // trustVariables name a file of certificates, each for some programs: OpenSSL and Go;
-// Node.js; Python's requests; pip; curl; git; cargo; npm. Java wants a key store, and
-// has none.
+// Node.js; Python's requests; pip; curl; git; cargo; npm. Java wants a key store
+// (ProxyVariables).
 var trustVariables = []string{
 	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
 	"CARGO_HTTP_CAINFO", "NPM_CONFIG_CAFILE",

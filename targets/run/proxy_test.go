@@ -20,18 +20,19 @@ func TestProxyVariables(t *testing.T) {
 	for _, tt := range []struct {
 		stated string
 		direct []string
+		store  string
 		want   []string
 	}{
-		{"LANG", Loopback, append(slices.Clone(proxies), "no_proxy="+direct, "NO_PROXY="+direct, "NODE_USE_ENV_PROXY=1", java+"localhost|127.0.0.1|[::1]")},
-		{"JAVA_TOOL_OPTIONS", Loopback[:1], append(slices.Clone(proxies), "no_proxy=localhost", "NO_PROXY=localhost", "NODE_USE_ENV_PROXY=1")},
-		{"NODE_USE_ENV_PROXY", nil, append(slices.Clone(proxies), java)},
+		{"LANG", Loopback, "", append(slices.Clone(proxies), "no_proxy="+direct, "NO_PROXY="+direct, "NODE_USE_ENV_PROXY=1", java+"localhost|127.0.0.1|[::1]")},
+		{"JAVA_TOOL_OPTIONS", Loopback[:1], "/s", append(slices.Clone(proxies), "no_proxy=localhost", "NO_PROXY=localhost", "NODE_USE_ENV_PROXY=1")},
+		{"NODE_USE_ENV_PROXY", nil, "/s", append(slices.Clone(proxies), java+" -Djavax.net.ssl.trustStore=/s -Djavax.net.ssl.trustStoreType=PKCS12")},
 	} {
 		p := &Plan{Variables: []ir.Variable{{Name: tt.stated}}}
-		if got := p.ProxyVariables(at, "", tt.direct); !slices.Equal(got, tt.want) {
+		if got := p.ProxyVariables(at, "", tt.direct, tt.store); !slices.Equal(got, tt.want) {
 			t.Errorf("with %s stated, ProxyVariables(%v, %q) =\n%q, want\n%q", tt.stated, at, tt.direct, got, tt.want)
 		}
 	}
-	got := (&Plan{}).ProxyVariables(at, "obspc:s3cret-~", nil)
+	got := (&Plan{}).ProxyVariables(at, "obspc:s3cret-~", nil, "")
 	want := append([]string{}, proxies...)
 	for i := range want {
 		want[i] = strings.Replace(want[i], "http://", "http://obspc:s3cret-~@", 1)
