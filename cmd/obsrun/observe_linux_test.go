@@ -96,6 +96,7 @@ policy "p" {
 		{"", "example.org", 8443, nil, nil, []string{"observe", "403"}},
 		{"", "example.org", 8443, []string{"--observe"}, []string{"connect example.org:8443\n", "    add an endpoint for example.org:8443\n", "obsrun: observe: to allow", "  endpoint \"example-org\" {\n"}, []string{"the proxy denied: "}},
 		{"", "localhost", port, []string{"--observe"}, []string{"nothing is proposed: it is a name of the loopback"}, []string{"endpoint \""}},
+		{strings.Replace(endpoint, "addresses", "# addresses", 1), "localhost", port, []string{"--observe"}, []string{"nothing is proposed: its name led to", "it is loopback"}, []string{"endpoint \""}},
 		{endpoint, "169.254.169.254", 80, []string{"--observe"}, []string{"nothing is proposed: it is a metadata service"}, []string{"endpoint \""}},
 		{endpoint, "example.org", 443, []string{"--observe", "--observe-format", "json"}, []string{`"schema": "obspc.observe/v1"`, `"dimension": "host"`, `"element": "example.org:443"`}, []string{"obsrun: observe"}},
 		{endpoint, "example.org", 443, nil, []string{"obsrun: the proxy denied: ", "obspc exec --observe … shows"}, []string{"obsrun: observe"}},

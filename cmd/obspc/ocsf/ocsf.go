@@ -15,7 +15,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path"
 	"time"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -86,21 +85,9 @@ type (
 		Name    string `json:"name"`
 		Version string `json:"version,omitempty"`
 	}
-	actor struct {
-		Process struct {
-			File file `json:"file"`
-		} `json:"process"`
-	}
-	file struct {
-		Name   string        `json:"name"`
-		Path   string        `json:"path"`
-		TypeID int           `json:"type_id"`
-		Hashes []fingerprint `json:"hashes,omitempty"`
-	}
-	fingerprint struct {
-		AlgorithmID int    `json:"algorithm_id"`
-		Algorithm   string `json:"algorithm"`
-		Value       string `json:"value"`
+	actor struct { // no process: of that a number would be required, which evidence has not
+		Application string `json:"app_name"`
+		Identity    string `json:"app_uid,omitempty"`
 	}
 	endpoint struct {
 		Name     string `json:"name,omitempty"`
@@ -229,12 +216,10 @@ func of(e *runtime.Evidence, d *runtime.EgressEvent) (*event, error) {
 func (out *event) target(d *runtime.EgressEvent, r ir.Request) {
 	out.Destination = &endpoint{Hostname: r.Host, IP: d.Address, Port: r.Port}
 	if r.HasBy {
-		program := file{Name: path.Base(r.By.String()), Path: r.By.String(), TypeID: 1}
+		out.Actor = &actor{Application: r.By.String()}
 		if d.ProgramSHA256 != "" {
-			program.Hashes = []fingerprint{{3, "SHA-256", d.ProgramSHA256}}
+			out.Actor.Identity = "sha256:" + d.ProgramSHA256
 		}
-		out.Actor = &actor{}
-		out.Actor.Process.File = program
 	}
 	if r.Kind != ir.URLRequest {
 		return

@@ -54,7 +54,7 @@ func TestLines(t *testing.T) {
 		{"a connection", event("connect", "allowed", nil), "4001 6 400106 1 1 1 1", `"dst_endpoint":{"hostname":"api.test","ip":"93.184.216.34","port":443}`},
 		{"its traffic", event("connect", "allowed", nil), "4001 6 400106 1 1 1 1", `"traffic":{"bytes":30,"bytes_in":20,"bytes_out":10}`},
 		{"its time", event("connect", "allowed", nil), "4001 6 400106 1 1 1 1", `"time":1767323045678`},
-		{"a program", event("connect", "allowed", program), "4001 6 400106 1 1 1 1", `"actor":{"process":{"file":{"name":"curl","path":"/usr/bin/curl","type_id":1,"hashes":[{"algorithm_id":3,`},
+		{"a program", event("connect", "allowed", program), "4001 6 400106 1 1 1 1", `"actor":{"app_name":"/usr/bin/curl","app_uid":"sha256:1b1b`},
 		{"a failure", event("connect", "failed", nil), "4001 4 400104 2 1 1 1", `"status_detail":"as it is"`},
 		{"a denial", event("connect", "denied", func(e *runtime.EgressEvent) { e.Address, e.Dimension = "", "host" }), "4001 5 400105 2 2 2 2", `"status_code":"host"`},
 		{"an address", event("connect", "denied", func(e *runtime.EgressEvent) { e.Host = "" }), "4001 5 400105 2 2 2 2", `"dst_endpoint":{"ip":"93.184.216.34","port":443}`},
