@@ -75,6 +75,15 @@ print(sys.version, multiprocessing.cpu_count())
 with ProcessPoolExecutor(2) as pool: print(list(pool.map(abs, [-1])))
 EOF
 python3 t.py`},
+	{name: "tls", extends: []string{"std/tls", "std/python"}, programs: []string{"python3"}, script: `
+cat >t.py <<'EOF'
+import os, ssl
+paths = ssl.get_default_verify_paths()
+context = ssl.create_default_context()
+print(paths.cafile, paths.capath and len(os.listdir(paths.capath)), context.cert_store_stats())
+for private in ["/etc/ssl/private", "/etc/pki/tls/private"]: print(os.path.exists(private + "/obspc-no-key"))
+EOF
+python3 t.py`},
 	{name: "python's environments", extends: []string{"std/python"}, programs: []string{"python3", "pip3"}, script: `
 python3 -m venv --without-pip env; env/bin/python -c 'import sys; print(sys.prefix != sys.base_prefix)'
 pip3 --version | sed 's/ from.*//'`},
