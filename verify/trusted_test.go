@@ -84,6 +84,10 @@ func TestReadTrusted(t *testing.T) {
 			return swapFor(filepath.Dir(path), filepath.Base(path), func(path string) error { return os.Symlink("/dev/zero", path) })
 		}, UnsafeFile, false},
 		{"large", func(path string) error { return os.Truncate(path, 1<<30) }, Oversize, false},
+		{"directory that others may write", func(path string) error { return os.Chmod(filepath.Dir(path), 0o777) }, UnsafeFile, false},
+		{"directory that the group may write", func(path string) error { return os.Chmod(filepath.Dir(path), 0o775) }, UnsafeFile, false},
+		{"sticky directory that others may write", func(path string) error { return os.Chmod(filepath.Dir(path), 0o777|os.ModeSticky) }, "", false},
+		{"directory above that others may write", func(path string) error { return os.Chmod(filepath.Dir(filepath.Dir(path)), 0o777) }, UnsafeFile, false},
 		{"missing", os.Remove, Missing, true},
 		{"another user's", func(path string) error {
 			if os.Geteuid() != 0 {
