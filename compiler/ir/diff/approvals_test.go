@@ -137,6 +137,36 @@ func TestDigestsTellExtentsApart(t *testing.T) {
 	}
 }
 
+// TestDigestsTellConnectionsApart: an approval of a connection covers what it may
+// carry, as it was shown, and nothing wider.
+func TestDigestsTellConnectionsApart(t *testing.T) {
+	policy := func(endpoint string) string {
+		return "policy \"p\" {\nversion = 1\ntargets = [\"bwrap\"]\nnetwork {\n" + endpoint + "\n}\n}\n"
+	}
+	const host = "endpoint \"e\" {\nhost = \"a.test\"\nports = [443]\n"
+	rest := func(allow string) string { return policy(host + "protocol = \"rest\"\nallow {\n" + allow + "\n}\n}") }
+	seen := map[string]string{}
+	for _, old := range []string{policy(""), rest(`path = "/repos/**"`), policy(host + "addresses = [\"10.2.0.0/16\"]\n}")} {
+		for _, new := range []string{
+			rest(`path = "/**"`), rest("path = \"/**\"\nmethods = [\"GET\"]"), rest("path = \"/**\"\nmethods = [\"GET\", \"PUT\"]"), policy(host + "}"),
+			policy(host + "addresses = [\"10.0.0.0/8\"]\n}"), policy(host + "addresses = [\"0.0.0.0/0\"]\n}"),
+			policy(host + "addresses = [\"10.0.0.0/8\", \"127.0.0.0/8\"]\n}"), policy(host + "protocol = \"tcp\"\n}"),
+		} {
+			for _, c := range Sets(compile(t, old), compile(t, new), nil).Policies[0].Changes {
+				if digest := c.Digest("p"); c.Effect().Widens() {
+					if other, ok := seen[digest]; ok && other != old+new {
+						t.Errorf("one digest for\n%s\nand\n%s", other, old+new)
+					}
+					seen[digest] = old + new
+				}
+			}
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d digests, want at least 20", len(seen))
+	}
+}
+
 // FuzzParseApprovals: what is read is written the same way.
 func FuzzParseApprovals(f *testing.F) {
 	for _, seed := range []string{

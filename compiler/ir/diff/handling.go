@@ -80,7 +80,7 @@ type handlingGroup struct {
 	names   []string
 	port    uint16
 	program string
-	witness Witness
+	witness []Witness
 	stated  [2]*Statement
 	scope   []string
 }
@@ -88,12 +88,12 @@ type handlingGroup struct {
 func (g *handlingGroup) change() Change {
 	out := Change{
 		Kind: GrantAdded, Words: g.words, Subject: fmt.Sprintf("%s:%d%s", listed(g.names, 3), g.port, g.what),
-		Witnesses: []Witness{g.witness}, Old: g.stated[before], New: g.stated[after], scope: g.scope,
+		Witnesses: g.witness, Old: g.stated[before], New: g.stated[after], scope: g.scope,
 	}
 	if g.program != "" {
 		out.Subject += " by " + g.program
 	}
-	asked := g.witness.Text == ""
+	asked := g.witness[0].Text == ""
 	switch {
 	case asked && g.side == before:
 		out.Kind = GrantRemoved
@@ -149,9 +149,12 @@ func (h *hostView) handling(at *nearby, port uint16) {
 func (h *hostView) moreBy(at *nearby, port uint16, side int, sides [2]handling) {
 	mine, other := sides[side], sides[1-side]
 	r := at.ask(port, mine.program)
-	if addr, ok := moreAddresses(mine.opened, other.opened); ok {
-		text := fmt.Sprintf("%s, when the name leads to %s", r, addr)
-		h.handledBy(at, port, side, sides, " at "+addr.String(), nil, Witness{Text: text})
+	if ranges, found := moreAddresses(mine.opened, other.opened); len(ranges) > 0 {
+		var witness []Witness
+		for _, addr := range found {
+			witness = append(witness, Witness{Text: fmt.Sprintf("%s, when the name leads to %s", r, addr)})
+		}
+		h.handledBy(at, port, side, sides, " at "+strings.Join(ranges, ", "), nil, witness...)
 	}
 	if mine.raw && !other.raw {
 		h.handledBy(at, port, side, sides, " in any protocol", nil, Witness{Text: fmt.Sprintf("%s, and send anything", r)})
@@ -249,12 +252,21 @@ func methodsOf(list ...handling) []string {
 	return append(out, other)
 }
 
-// moreAddresses is an address that one list of ranges opens and the other does not.
-func moreAddresses(mine, other []netip.Prefix) (netip.Addr, bool) {
-	var ask []netip.Addr
+// moreAddresses are the ranges of one list that open an address which the other does
+// not, and the first such address of each.
+func moreAddresses(mine, other []netip.Prefix) (ranges []string, first []netip.Addr) {
 	for _, p := range mine {
-		ask = append(ask, p.Addr())
+		addr, ok := moreAddress(p, mine, other)
+		if text := p.String(); ok && !slices.Contains(ranges, text) {
+			ranges, first = append(ranges, text), append(first, addr)
+		}
 	}
+	return ranges, first
+}
+
+// moreAddress is an address in the range that one list opens and the other does not.
+func moreAddress(in netip.Prefix, mine, other []netip.Prefix) (netip.Addr, bool) {
+	ask := []netip.Addr{in.Addr()}
 	for _, p := range other {
 		ask = append(ask, lastAddress(p).Next())
 	}
@@ -263,7 +275,7 @@ func moreAddresses(mine, other []netip.Prefix) (netip.Addr, bool) {
 	}
 	slices.SortFunc(ask, netip.Addr.Compare)
 	for _, addr := range ask {
-		if _, yes := addresses.Admitted(addr, mine); yes && addr.IsValid() {
+		if _, yes := addresses.Admitted(addr, mine); yes && in.Contains(addr) {
 			if _, too := addresses.Admitted(addr, other); !too {
 				return addr, true
 			}
@@ -282,12 +294,14 @@ func lastAddress(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// handledBy records what one side allows beside, of one more class.
-func (h *hostView) handledBy(at *nearby, port uint16, side int, sides [2]handling, what string, words []ir.RequestKind, w Witness) {
+// handledBy records what one side allows beside, of one more class. What is approved is
+// approved together with all that both sides say of such connections.
+func (h *hostView) handledBy(at *nearby, port uint16, side int, sides [2]handling, what string, words []ir.RequestKind, w ...Witness) {
 	key := fmt.Sprintf("%d %d %s %v\n%s\n%s\n%s", side, port, what, words, sides[side].program, sides[before].words(), sides[after].words())
 	g := h.byWords[key]
 	if g == nil {
 		g = &handlingGroup{side: side, what: what, words: words, port: port, program: sides[side].program, witness: w}
+		g.scope = []string{"by " + sides[side].words(), "beyond " + sides[1-side].words()}
 		for s := range sides {
 			g.stated[s] = &Statement{strings.ReplaceAll(sides[s].words(), "\n", " and "), sides[s].by[0].Origin}
 		}

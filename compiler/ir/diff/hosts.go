@@ -301,6 +301,7 @@ func (h *hostView) group(side int, r ir.Request) *hostGroup {
 	g := h.byKey[k]
 	if g == nil {
 		g = &hostGroup{hostKey: k, ports: map[uint16]bool{}, by: map[string]bool{}}
+		g.scope = []string{"as " + e.String()} // what such connections carry is approved with them
 		g.denied, _ = refused.Rule.(*ir.HostRule)
 		if h.byKey == nil {
 			h.byKey = map[hostKey]*hostGroup{}
