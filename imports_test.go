@@ -77,7 +77,7 @@ var directions = []direction{
 	{"compiler/ir", []string{"compiler/canon", "compiler/syscalls"}, "the meaning must not depend on how it is written or enforced"},
 	{"compiler/ir/diff", []string{"compiler/ir", "compiler/canon", "compiler/addresses"}, "what changed in meaning knows nothing of text or targets"},
 	{"compiler/ir/propose", []string{"compiler/ir", "compiler/addresses"}, "what an author may add is asked of what a policy means; who saw the accesses does not matter"},
-	{"compiler/lint", []string{"compiler/ir", "compiler/syscalls"}, "whether a policy is wise is asked of what it means"},
+	{"compiler/lint", []string{"compiler/ir", "compiler/syscalls", "compiler/addresses"}, "whether a policy is wise is asked of what it means"},
 	{"compiler", []string{"lang", "compiler/ir", "compiler/canon", "compiler/syscalls", "compiler/addresses"}, "the compiler knows no target"},
 	{"targets/seatbelt", []string{"targets/seatbelt/operations", "compiler/ir", "compiler/canon"}, "targets never import each other; the emitter of profiles never sees their reader"},
 	{"targets/seatbelt/sbpl/scheme", nil, "reading Scheme knows nothing of profiles"},

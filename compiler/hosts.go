@@ -69,7 +69,8 @@ func address(s lang.String) (ir.HostPattern, *diag.Diagnostic) {
 	if err != nil || addr.Zone() != "" {
 		return ir.HostPattern{}, addressMalformed(s)
 	}
-	return ir.HostPattern{Addr: addr.Unmap()}, nil
+	addr = addr.Unmap()
+	return ir.HostPattern{Addr: addr}, rangeNever(s, netip.PrefixFrom(addr, addr.BitLen()))
 }
 
 // addressSpelling is the address that some resolver would take s for: literals

@@ -154,6 +154,12 @@ func deniedHosts(c *compilation) {
 		said := map[ir.HostPattern]diag.Range{}
 		for i, s := range b.source.Network.Deny {
 			p, fault := hostPattern(s)
+			switch {
+			case fault != nil && fault.Code == "host-wildcard-too-wide":
+				fault.Help = "without an endpoint no host is reached: remove the endpoints instead"
+			case fault != nil && fault.Code == "host-is-address":
+				fault.Help = "deny is about names; an address is reached only where an endpoint states it"
+			}
 			if first, again := said[p]; fault == nil && again {
 				fault = hostTwice(s, first)
 			}

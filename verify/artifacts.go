@@ -21,28 +21,29 @@ type row struct {
 	kind   string
 	target ir.Target
 	has    func(*ir.Policy) bool
+	why    string // what has looks for
 }
 
 // known is every artifact that a release may hold: for each policy exactly the
 // rows of its targets; the map alone may be missing. A file that stands in no row
 // has no meaning that could be proven, so it is refused.
 var known = []row{
-	{irFile, "ir", "", nil},
-	{release.MapName, release.MapKind, "", nil},
-	{"run.json", "run", "", nil},
-	{"egress.json", "egress", "", egress.Wanted},
-	{"seatbelt.sb", "seatbelt", ir.Seatbelt, nil},
-	{"bwrap.json", "bwrap", ir.Bwrap, nil},
-	{"bwrap.args.txt", "bwrap-text", ir.Bwrap, nil},
-	{"landlock.json", "landlock", ir.Bwrap, nil},
-	{"seccomp-x86_64.bpf", "seccomp", ir.Bwrap, nil},
-	{"seccomp-x86_64.txt", "seccomp-text", ir.Bwrap, nil},
-	{"seccomp-aarch64.bpf", "seccomp", ir.Bwrap, nil},
-	{"seccomp-aarch64.txt", "seccomp-text", ir.Bwrap, nil},
-	{"seccomp-x86_64-policy.bpf", "seccomp-policy", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
-	{"seccomp-x86_64-policy.txt", "seccomp-policy-text", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
-	{"seccomp-aarch64-policy.bpf", "seccomp-policy", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
-	{"seccomp-aarch64-policy.txt", "seccomp-policy-text", ir.Bwrap, (*ir.Policy).DeniesSyscalls},
+	{irFile, "ir", "", nil, ""},
+	{release.MapName, release.MapKind, "", nil, ""},
+	{"run.json", "run", "", nil, ""},
+	{"egress.json", "egress", "", egress.Wanted, "the policy has endpoints"},
+	{"seatbelt.sb", "seatbelt", ir.Seatbelt, nil, ""},
+	{"bwrap.json", "bwrap", ir.Bwrap, nil, ""},
+	{"bwrap.args.txt", "bwrap-text", ir.Bwrap, nil, ""},
+	{"landlock.json", "landlock", ir.Bwrap, nil, ""},
+	{"seccomp-x86_64.bpf", "seccomp", ir.Bwrap, nil, ""},
+	{"seccomp-x86_64.txt", "seccomp-text", ir.Bwrap, nil, ""},
+	{"seccomp-aarch64.bpf", "seccomp", ir.Bwrap, nil, ""},
+	{"seccomp-aarch64.txt", "seccomp-text", ir.Bwrap, nil, ""},
+	{"seccomp-x86_64-policy.bpf", "seccomp-policy", ir.Bwrap, (*ir.Policy).DeniesSyscalls, "the policy denies system calls"},
+	{"seccomp-x86_64-policy.txt", "seccomp-policy-text", ir.Bwrap, (*ir.Policy).DeniesSyscalls, "the policy denies system calls"},
+	{"seccomp-aarch64-policy.bpf", "seccomp-policy", ir.Bwrap, (*ir.Policy).DeniesSyscalls, "the policy denies system calls"},
+	{"seccomp-aarch64-policy.txt", "seccomp-policy-text", ir.Bwrap, (*ir.Policy).DeniesSyscalls, "the policy denies system calls"},
 }
 
 // isHeld reports whether the artifact's bytes are kept: the runtime or the proof
@@ -155,7 +156,7 @@ func (o *opening) complete(policy string, p *ir.Policy) bool {
 		switch {
 		case k.file == release.MapName:
 		case needed && !listed && k.has != nil:
-			o.fail(Failure{File: name, Reason: Missing, Message: "the policy denies system calls, which needs it"})
+			o.fail(Failure{File: name, Reason: Missing, Message: k.why + ", which needs it"})
 			all = false
 		case needed && !listed:
 			o.fail(Failure{File: name, Reason: Missing, Message: fmt.Sprintf("the policy's targets (%s) need it", joined(p.Targets))})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"runtime/debug"
 
@@ -27,6 +28,9 @@ func main() {
 	// threads. The limit holds for long runs.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
+	// What net/http has to say about servers' answers is theirs to choose; evidence has
+	// what was decided.
+	log.SetOutput(io.Discard)
 	os.Exit(start(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -18,6 +18,7 @@ var (
 	ErrTargetASCII     = errors.New("has a character outside ASCII that is not percent-encoded")
 	ErrTargetSlash     = errors.New("has an encoded slash or a backslash, which servers read in two ways")
 	ErrTargetParameter = errors.New("has a path parameter (;), which servers read in two ways")
+	ErrTargetTwice     = errors.New("is percent-encoded twice, which servers read in two ways")
 	ErrTargetFragment  = errors.New("has a fragment")
 	ErrTargetAbove     = errors.New("leads above the root")
 )
@@ -26,8 +27,8 @@ var (
 // path in the one form that rules are compared in and that is sent on, and its query,
 // with the question mark, as it was sent. What may stand in a segment as itself (RFC
 // 3986, section 3.3, pchar without ";") does, everything else is percent-encoded with
-// upper-case digits; empty segments are left out, "." and ".." resolved. It is applied
-// once: "%252e" stays "%252e". Errors wrap one of the faults above.
+// upper-case digits; empty segments are left out, "." and ".." resolved. What
+// could be decoded once more is refused. Errors wrap one of the faults above.
 func CanonicalTarget(target string) (path, query string, err error) {
 	path, query = target, ""
 	if i := strings.IndexByte(target, '?'); i >= 0 {
@@ -129,8 +130,11 @@ func canonicalSegment(raw string) (string, error) {
 			if c < ' ' || c == 0x7f {
 				return "", ErrTargetControl
 			}
-			if c == '/' || c == '\\' {
+			switch {
+			case c == '/' || c == '\\':
 				return "", ErrTargetSlash
+			case c == '%' && i+2 < len(raw) && hexValue(raw[i+1]) >= 0 && hexValue(raw[i+2]) >= 0:
+				return "", ErrTargetTwice
 			}
 		case c == '\\':
 			return "", ErrTargetSlash

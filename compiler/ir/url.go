@@ -21,6 +21,9 @@ func (r Request) authority() string {
 // parseURL reads METHOD and an absolute URL (RFC 9110, section 4.2) as a client would
 // send them. A query is read and not compared.
 func parseURL(r Request, method, url string) (Request, error) {
+	if method == "CONNECT" || method == "TRACE" {
+		return Request{}, fmt.Errorf("%s is no request that a server decides; ask connect HOST:PORT", method)
+	}
 	if !IsMethod(method) {
 		return Request{}, fmt.Errorf("%q is no method; write one in capital letters, as in GET", method)
 	}

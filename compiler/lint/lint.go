@@ -5,11 +5,13 @@ package lint
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
 
+	"github.com/obspc/obspc/compiler/addresses"
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/compiler/syscalls"
 	"github.com/obspc/obspc/lang/diag"
@@ -123,11 +125,30 @@ func (l *linter) sockets() {
 func (l *linter) hosts() {
 	for i := range l.policy.Endpoints {
 		e := &l.policy.Endpoints[i]
+		l.addresses(e)
 		if e.Host.Wildcard == ir.Exact || e.Host.Name == "" {
 			continue
 		}
 		if suffix, icann := publicsuffix.PublicSuffix(e.Host.Name); suffix == e.Host.Name && !icann {
 			l.list.Add(privateSuffix(l, e))
+		}
+	}
+}
+
+// addresses looks for what opens everything, and for metadata services: whoever reaches
+// one may have the credentials of the machine.
+func (l *linter) addresses(e *ir.Endpoint) {
+	opened := e.Addresses
+	if e.Host.Addr.IsValid() {
+		opened = []netip.Prefix{netip.PrefixFrom(e.Host.Addr, e.Host.Addr.BitLen())}
+	}
+	for _, r := range opened {
+		special, _ := addresses.Special(r.Addr())
+		switch {
+		case r.Bits() == 0:
+			l.list.Add(everyAddress(l, e, r))
+		case r.IsSingleIP() && special.Metadata:
+			l.list.Add(metadataOpened(l, e, r.Addr()))
 		}
 	}
 }
@@ -197,6 +218,18 @@ func serviceReachable(l *linter, seen []string) diag.Diagnostic {
 func callLeaves(l *linter, r *ir.SyscallRule, left []string) diag.Diagnostic {
 	return warning("syscall-kin", l.at(r.Origin), fmt.Sprintf("policy %s denies %s, and what it does can be done by %s", l.policy.Name, r.Name, some(left)),
 		"deny all of them that can be denied, or none")
+}
+
+// everyAddress reports a name that may lead anywhere.
+func everyAddress(l *linter, e *ir.Endpoint, r netip.Prefix) diag.Diagnostic {
+	return warning("addresses-everything", l.at(e.Origin), fmt.Sprintf("with %s whoever answers for %s can have it lead to every machine of this network, and to this one", r, e.Host),
+		"write the ranges that the name leads to")
+}
+
+// metadataOpened reports a way to a metadata service.
+func metadataOpened(l *linter, e *ir.Endpoint, addr netip.Addr) diag.Diagnostic {
+	return warning("metadata-opened", l.at(e.Origin), fmt.Sprintf("%s is a metadata service, which gives out the credentials of the machine to whoever asks", addr),
+		"remove it; hand the command what it needs instead")
 }
 
 // privateSuffix reports a wildcard over names of anybody's.

@@ -50,6 +50,30 @@ network { unix = "visible" }`},
 }`, `syscalls {
   deny = ["fork", "vfork", "clone"]
 }`},
+		{"addresses-everything", `network {
+  endpoint "inner" {
+    host      = "inner.example.com"
+    ports     = [443]
+    addresses = ["0.0.0.0/0"]
+  }
+}`, `network {
+  endpoint "inner" {
+    host      = "inner.example.com"
+    ports     = [443]
+    addresses = ["10.2.0.0/16"]
+  }
+}`},
+		{"metadata-opened", `network {
+  endpoint "metadata" {
+    address = "169.254.169.254"
+    ports   = [80]
+  }
+}`, `network {
+  endpoint "metadata" {
+    address = "169.254.1.1"
+    ports   = [80]
+  }
+}`},
 		{"wildcard-private-suffix", `network {
   endpoint "pages" {
     host  = "*.github.io"

@@ -198,6 +198,12 @@ func absoluteForm(target string) (egress.Peer, string, *refusal) {
 	return peer, rest, nil
 }
 
+// alone: a request with a body is the last on its connection to the server. One that
+// takes no body of such a request (of GET, say) would read it as the next request,
+// which nobody has decided; having been told that there is none, it does not (RFC 9112,
+// section 9.6).
+const alone = true
+
 // outgoing is the request that the server gets: the canonical target, the host that
 // was decided, and the fields that are not the client's connection's.
 func (c *client) outgoing(ctx context.Context, scheme string, rt *route, a *ask, h *head, from *body) *http.Request {
@@ -219,6 +225,7 @@ func (c *client) outgoing(ctx context.Context, scheme string, rt *route, a *ask,
 	out := sendable(scheme, rt, a, fields)
 	if h.length != 0 {
 		out.Body, out.ContentLength = from, h.length
+		out.Close = alone
 	}
 	return out.WithContext(ctx)
 }

@@ -74,7 +74,7 @@ func (b *Bench) with(r compiler.Result, a Addition) *subject {
 	}
 	artifacts, err := targets.Compile(p)
 	if err != nil {
-		diag.Bug("%v", err)
+		return &subject{why: "with the program that attempts, the policy has no artifacts here: " + err.Error()}
 	}
 	s := &subject{policy: p, added: a.Name}
 	if s.model, err = answers(p, artifacts, b.seen()); err != nil {
