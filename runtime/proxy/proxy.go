@@ -13,8 +13,10 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,6 +76,9 @@ type Proxy struct {
 	closed bool
 	work   sync.WaitGroup
 
+	abort   context.CancelFunc // ends Serve
+	failure atomic.Pointer[error]
+
 	ca *certificates // nil unless the policy decides requests inside TLS
 }
 
@@ -94,9 +99,11 @@ func (p *Proxy) Counts() Counts {
 
 // Serve answers what l accepts until ctx ends, or l fails. Then it closes l and every
 // connection, and returns when nothing of it is running any more: nil because of
-// ctx, else what l failed with. A Proxy serves once.
+// ctx, else what l failed with. A fault of the proxy's own ends it at once, and is
+// returned. A Proxy serves once.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
+	p.abort = cancel
 	stop := context.AfterFunc(ctx, func() {
 		_ = l.Close()
 		p.closeAll()
@@ -106,7 +113,9 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		stop()
 		_ = l.Close()
 		p.closeAll()
-		p.work.Wait()
+		if p.failure.Load() == nil { // what broke off says no more that it is done
+			p.work.Wait()
+		}
 	}()
 	var pause time.Duration
 	for {
@@ -116,7 +125,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 			if err == nil {
 				_ = conn.Close()
 			}
-			return nil
+			return p.failed()
 		case errors.Is(err, net.ErrClosed):
 			return err
 		case err != nil: // descriptors have run out, or the client has gone
@@ -145,10 +154,33 @@ func (p *Proxy) run(conn net.Conn, f func(done func())) {
 		return
 	}
 	p.work.Add(1)
-	go f(func() {
-		p.untrack(conn)
-		p.work.Done()
-	})
+	go func() {
+		defer p.recovered()
+		f(func() {
+			p.untrack(conn)
+			p.work.Done()
+		})
+	}()
+}
+
+// recovered, deferred by every goroutine of the proxy, turns a panic into the end of
+// Serve: whoever serves a sandbox ends it then, and says so, and does not break off.
+func (p *Proxy) recovered() {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	err := fmt.Errorf("bug in obspc: %v\n%s", fault, debug.Stack())
+	p.failure.CompareAndSwap(nil, &err)
+	p.abort()
+}
+
+// failed is what recovered took note of, nil for nothing.
+func (p *Proxy) failed() error {
+	if err := p.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // track notes conn for closeAll; if that has been, conn is closed and track says no.

@@ -19,11 +19,13 @@ func (c *client) relay(rt *route, up net.Conn, e Event) {
 	r.last.Store(time.Now().UnixNano())
 	r.running.Store(2)
 	go func() {
+		defer c.proxy.recovered()
 		n, err := r.copy(c.conn, up, c.proxy.limits.Received)
 		r.received = n
 		r.ended(rt, e, err)
 	}()
 	go func() {
+		defer c.proxy.recovered()
 		n, err := r.begin(up, c.in, c.proxy.limits.Sent)
 		if err == nil {
 			var more int64

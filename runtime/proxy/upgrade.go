@@ -27,6 +27,7 @@ func (c *client) upgraded(s *stream, h *head, a *ask, rt *route, resp *http.Resp
 	both.Add(1)
 	go func() {
 		defer both.Done()
+		defer c.proxy.recovered()
 		up, upErr = copyBody(server, ends, false, c.proxy.limits.Sent-c.sent.Load())
 		_ = server.Close()
 	}()
