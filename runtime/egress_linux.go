@@ -80,7 +80,7 @@ func (r *execution) rules() *egress.Rules {
 }
 
 // bindEgress binds the rules. A program is the file that has its name now: one that
-// has several, by links of either kind, has one from here on, and one that is missing
+// has several names, by hard links, has one from here on, and one that is missing
 // opens nothing, whoever makes it later.
 func (r *execution) bindEgress() *Refusal {
 	rules := r.rules()
@@ -94,6 +94,9 @@ func (r *execution) bindEgress() *Refusal {
 		e := &w.rules.Endpoints[i]
 		list := slices.Clone(e.Executables)
 		for j, p := range list {
+			if refusal := r.linkedProgram(e, p, r.survey.nodes[p]); refusal != nil {
+				return refusal
+			}
 			list[j] = w.program(p, r.survey.nodes[p])
 			r.noticeScript(e.Name, r.survey.nodes[p])
 		}
@@ -111,6 +114,16 @@ func (r *execution) bindEgress() *Refusal {
 		return noTrust(r.job.Policy)
 	}
 	return nil
+}
+
+// linkedProgram refuses a listed program that is a link, unless what it leads to is
+// listed as well: a process runs the file and never the link, so the policy means a
+// program that nobody can be.
+func (r *execution) linkedProgram(e *ir.Endpoint, p ir.Path, n *node) *Refusal {
+	if n == nil || !n.exists() || n.real == p || n.real.IsRoot() || slices.ContainsFunc(e.Executables, func(x ir.Path) bool { return x.Covers(n.real) }) {
+		return nil
+	}
+	return refuse(Input, fmt.Sprintf("write %q", n.real), "endpoint %q lists the program %s, which leads to %s", e.Name, p, n.real).about(e.Origin)
 }
 
 // noticeScript warns of a listed program that never connects by itself: to the kernel a
