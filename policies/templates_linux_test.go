@@ -1,6 +1,7 @@
 package policies_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,8 @@ var templated = []struct {
 	programs []string // that must be there
 	byRoot   bool     // by root as well, where root runs the tests
 	slow     bool     // only where all programs are installed, so that make test stays short
+	reads    string   // of the filesystem block, beside
+	starts   string   // likewise
 	own      string
 	script   string
 }{
@@ -104,6 +107,19 @@ echo 'public class T { public static void main(String[] a) throws Exception {
   new java.security.SecureRandom().nextInt(); new java.net.ServerSocket(0).close();
 } }' >T.java
 javac T.java; java T; jar cf t.jar T.class; jar tf t.jar`},
+	// No template is for a browser. Its own sandbox wants namespaces, so it is off; that
+	// it runs once at a time it finds out by a Unix socket.
+	{name: "chromium, without its own sandbox", slow: true, programs: []string{"chromium"},
+		reads:  `optional("/etc/chromium.d"), optional("/etc/chromium"), optional("/etc/fonts"), optional("/usr/share/fonts"), optional("/usr/share/fontconfig"), optional("/usr/share/chromium"), optional("/usr/share/icons"), optional("/usr/share/mime")`,
+		starts: `"/usr/bin/chromium", "/usr/lib/chromium"`,
+		own: `
+  network {
+    unix = "visible"
+  }
+`, script: `
+echo '<p></p><script>document.querySelector("p").textContent = "six times seven is " + 6 * 7</script>' >t.html
+export HOME="$PWD" XDG_CONFIG_HOME="$PWD/config" XDG_CACHE_HOME="$PWD/cache"
+chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --dump-dom "file://$PWD/t.html" 2>log || cat log`},
 }
 
 // goSettings are those of std/go that change what is printed.
@@ -125,7 +141,8 @@ func TestLiveTemplates(t *testing.T) {
 				t.Skip("runs elsewhere: make programs does, it takes long")
 			}
 			sh := realPaths(t, append([]string{"sh"}, tt.programs...)...)[0]
-			policy := l.policy(t, templatePolicy(append([]string{"std/shell"}, tt.extends...), "write = [workspace]\n    execute = [workspace]", tt.own))
+			filesystem := fmt.Sprintf("write = [workspace]\n    read = [%s]\n    execute = [%s]", tt.reads, strings.TrimPrefix(tt.starts+", workspace", ", "))
+			policy := l.policy(t, templatePolicy(append([]string{"std/shell"}, tt.extends...), filesystem, tt.own))
 			command := []string{sh, "-euc", "exec 2>&1\n" + tt.script, tt.name}
 			callers := users()
 			if !tt.byRoot {
