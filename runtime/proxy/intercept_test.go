@@ -24,7 +24,7 @@ import (
 
 // secureWeb is a web server over TLS, its certificate from an authority that roots
 // holds.
-func secureWeb(t *testing.T, h2 bool, names []string, addrs []net.IP, serve http.HandlerFunc) (w *web, port uint16, roots *x509.CertPool) {
+func secureWeb(t testing.TB, h2 bool, names []string, addrs []net.IP, serve http.HandlerFunc) (w *web, port uint16, roots *x509.CertPool) {
 	t.Helper()
 	ca := newCertificates(time.Now())
 	peer := egress.Peer{Host: names[0]}
