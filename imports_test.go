@@ -111,7 +111,7 @@ var directions = []direction{
 	{"runtime", []string{"runtime/attribute", "runtime/proxy", "runtime/cgroup", "runtime/domain", "runtime/registry", "verify", "verify/release", "targets", "targets/*", "compiler/ir", "compiler/ir/propose", "compiler/canon", "compiler/syscalls", "runtime/trace"}, "the runtime sees verified releases only, never a policy's text"},
 	{"policies", nil, "the library is data"},
 	{"policies/library", []string{"policies", "lang"}, "reading templates knows nothing of what they mean"},
-	{"cmd/obsrun", []string{"runtime", "verify", "verify/release", "compiler/ir", "targets/*"}, "obsrun reads releases only"},
+	{"cmd/obsrun", []string{"runtime", "runtime/proxy", "verify", "verify/release", "compiler/ir", "targets/*"}, "obsrun reads releases only"},
 	{"cmd/obspc", []string{"*", "*/*", "*/*/*"}, "the command line ties everything together"},
 	{"cmd/mac-proof/proof", nil, "the record of a Mac is a leaf: who reads it needs nothing else"},
 	{"cmd/mac-proof", []string{"cmd/mac-proof/proof", "cmd/obspc/live", "lang", "compiler", "compiler/ir", "policies", "policies/library", "targets"}, "asking a Mac is the bench's work; this gathers the questions and writes the answers down"},

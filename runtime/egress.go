@@ -42,13 +42,14 @@ type EgressEvent struct {
 // without end.
 const maxEgressEvents = 1000
 
-// FirstDenied is the first denial that is told, nil when nothing was denied.
-func (e *EgressEvidence) FirstDenied() *EgressEvent {
+// First is the first decision of that word (proxy.Denied, proxy.Failed) that is told,
+// nil when there was none.
+func (e *EgressEvidence) First(decision string) *EgressEvent {
 	if e == nil {
 		return nil
 	}
 	for i := range e.Events {
-		if e.Events[i].Decision == proxy.Denied {
+		if e.Events[i].Decision == decision {
 			return &e.Events[i]
 		}
 	}

@@ -244,7 +244,7 @@ func TestLiveEgress(t *testing.T) {
 		if got := events(r); !slices.Equal(got, []string{tt.event}) {
 			t.Errorf("GET %s: evidence has %q, want %q", tt.url, got, tt.event)
 		}
-		if denied := r.Evidence.Egress.FirstDenied(); strings.HasPrefix(tt.event, "denied") != (denied != nil) || denied != nil && !strings.Contains(r.stdout, denied.Reason) {
+		if denied := r.Evidence.Egress.First(proxy.Denied); strings.HasPrefix(tt.event, "denied") != (denied != nil) || denied != nil && !strings.Contains(r.stdout, denied.Reason) {
 			t.Errorf("GET %s: the program was told %q, evidence has %+v", tt.url, r.stdout, denied)
 		}
 	}
@@ -560,7 +560,7 @@ func TestLiveTunnelEnds(t *testing.T) {
 // TestEgressEvidence: decisions past the bound are counted.
 func TestEgressEvidence(t *testing.T) {
 	e := runtime.Logged(1003, proxy.Event{Decision: proxy.Denied, Host: "x.example", Port: 443, Reason: "no\x1b[31m"})
-	if e.Denied != 1003 || len(e.Events) != 1000 || e.Untold != 3 || e.Allowed+e.Failed != 0 || e.FirstDenied().Reason != "no?[31m" {
-		t.Errorf("of 1003 denials evidence has %d, %d of them told, %d not; the first %+v", e.Denied, len(e.Events), e.Untold, e.FirstDenied())
+	if e.Denied != 1003 || len(e.Events) != 1000 || e.Untold != 3 || e.Allowed+e.Failed != 0 || e.First(proxy.Denied).Reason != "no?[31m" {
+		t.Errorf("of 1003 denials evidence has %d, %d of them told, %d not; the first %+v", e.Denied, len(e.Events), e.Untold, e.First(proxy.Denied))
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/runtime"
+	"github.com/obspc/obspc/runtime/proxy"
 	"github.com/obspc/obspc/verify"
 	"github.com/obspc/obspc/verify/release"
 )
@@ -295,15 +296,33 @@ func (c *call) explain(o *runtime.Outcome) {
 			fmt.Fprintf(c.stderr, "obsrun: %s limit of %s reached; raise %s\n", l.Name, l.Amount(), l.Attribute())
 		}
 	}
-	if first := e.Egress.FirstDenied(); first != nil && e.Mode == runtime.Development && e.Observed == nil {
-		more := ""
-		if n := e.Egress.Denied - 1; n > 0 {
-			more = fmt.Sprintf(" (the first of %d denials)", n+1)
-		}
-		fmt.Fprintf(c.stderr, "obsrun: the proxy denied: %s%s; obspc exec --observe … shows what would allow it, --evidence FILE lists what it decided\n", first.Reason, more)
+	if e.Mode == runtime.Development && e.Observed == nil {
+		c.explainEgress(e.Egress)
 	}
 	for _, fault := range e.Cleanup.Faults {
 		fmt.Fprintf(c.stderr, "obsrun: cleaning up: %s\n", fault)
+	}
+}
+
+// explainEgress writes the first thing that the proxy denied, and the first that it
+// allowed and could not do.
+func (c *call) explainEgress(e *runtime.EgressEvidence) {
+	for _, s := range []struct {
+		decision, says, then string
+		count                func() int64
+	}{
+		{proxy.Denied, "denied", "obspc exec --observe … shows what would allow it, ", func() int64 { return e.Denied }},
+		{proxy.Failed, "failed", "", func() int64 { return e.Failed }},
+	} {
+		first := e.First(s.decision)
+		if first == nil {
+			continue
+		}
+		more := ""
+		if n := s.count(); n > 1 {
+			more = fmt.Sprintf(" (the first of %d)", n)
+		}
+		fmt.Fprintf(c.stderr, "obsrun: the proxy %s: %s%s; %s--evidence FILE lists what it decided\n", s.says, first.Reason, more, s.then)
 	}
 }
 
