@@ -119,7 +119,7 @@ func TestLiveCrowd(t *testing.T) {
 // of them; nothing of the others is left.
 func TestLiveBomb(t *testing.T) {
 	needSandbox(t)
-	const bomb = `f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & wait; fi; sleep $2; }; f 6 $1`
+	const bomb = `f() { if [ $1 -gt 0 ]; then f $(($1-1)) $2 & f $(($1-1)) $2 & wait; fi; sleep $2; }; f 6 $1`
 	if out, err := exec.Command("/usr/bin/dash", "-c", bomb, "bomb", "0").CombinedOutput(); err != nil {
 		t.Fatalf("the control: %v\n%s", err, out)
 	}
