@@ -263,7 +263,7 @@ func (w *wayOut) addresses(p egress.Peer, c egress.Client, means *ir.Endpoint, t
 	at := map[netip.Addr]bool{netip.MustParseAddr("8.8.8.8"): true, netip.MustParseAddr("10.0.0.1"): true, netip.MustParseAddr("::1"): true}
 	for _, e := range append(theirs, means) {
 		for _, r := range e.Addresses {
-			first, last := r.Masked().Addr(), lastOf(r)
+			first, last := r.Masked().Addr(), addresses.Last(r)
 			for _, a := range []netip.Addr{first, last, first.Prev(), last.Next()} {
 				if a.IsValid() {
 					at[a] = true
@@ -284,16 +284,6 @@ func (w *wayOut) addresses(p egress.Peer, c egress.Client, means *ir.Endpoint, t
 		}
 	}
 	return nil
-}
-
-// lastOf is the last address of a range.
-func lastOf(r netip.Prefix) netip.Addr {
-	b := r.Addr().AsSlice()
-	for bit := r.Bits(); bit < r.Addr().BitLen(); bit++ {
-		b[bit/8] |= 0x80 >> (bit % 8)
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }
 
 // requests compares what both sides say of requests (O8): rule for rule, for the same

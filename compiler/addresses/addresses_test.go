@@ -62,7 +62,7 @@ func TestRangesAreSortedAndSourced(t *testing.T) {
 // TestSpecialAtEveryEnd asks at both ends of every range and beside them.
 func TestSpecialAtEveryEnd(t *testing.T) {
 	for _, r := range Ranges() {
-		first, final := r.Prefix.Addr(), last(r.Prefix)
+		first, final := r.Prefix.Addr(), Last(r.Prefix)
 		for _, addr := range []netip.Addr{first, final, first.Prev(), final.Next()} {
 			if !addr.IsValid() {
 				continue // nothing before the first address, nothing after the last
@@ -152,7 +152,7 @@ func TestEveryFormOfEverySpecialAddress(t *testing.T) {
 		if !r.Prefix.Addr().Is4() {
 			continue
 		}
-		for _, v4 := range []netip.Addr{r.Prefix.Addr(), last(r.Prefix)} {
+		for _, v4 := range []netip.Addr{r.Prefix.Addr(), Last(r.Prefix)} {
 			for name, addr := range forms(v4) {
 				if v4.As4()[0] == 0 && (name == "compatible" || strings.HasPrefix(name, "local NAT64")) {
 					continue // :: and its like, which are refused as such
@@ -268,7 +268,7 @@ func TestAdmittedAllocatesNothing(t *testing.T) {
 func FuzzSpecial(f *testing.F) {
 	for _, r := range Ranges() {
 		f.Add(r.Prefix.Addr().AsSlice())
-		f.Add(last(r.Prefix).AsSlice())
+		f.Add(Last(r.Prefix).AsSlice())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		addr, ok := netip.AddrFromSlice(b)

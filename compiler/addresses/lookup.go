@@ -51,7 +51,7 @@ func flatten(sorted []Range) []segment {
 		if len(open) > 0 {
 			outer = open[len(open)-1]
 		}
-		if next := last(sorted[inner].Prefix).Next(); next.IsValid() {
+		if next := Last(sorted[inner].Prefix).Next(); next.IsValid() {
 			begin(next, outer)
 		}
 	}
@@ -68,8 +68,8 @@ func flatten(sorted []Range) []segment {
 	return out
 }
 
-// last is the last address of p.
-func last(p netip.Prefix) netip.Addr {
+// Last is the last address of p.
+func Last(p netip.Prefix) netip.Addr {
 	b := p.Addr().AsSlice()
 	for bit := p.Bits(); bit < p.Addr().BitLen(); bit++ {
 		b[bit/8] |= 0x80 >> (bit % 8)

@@ -268,10 +268,10 @@ func moreAddresses(mine, other []netip.Prefix) (ranges []string, first []netip.A
 func moreAddress(in netip.Prefix, mine, other []netip.Prefix) (netip.Addr, bool) {
 	ask := []netip.Addr{in.Addr()}
 	for _, p := range other {
-		ask = append(ask, lastAddress(p).Next())
+		ask = append(ask, addresses.Last(p).Next())
 	}
 	for _, r := range addresses.Ranges() {
-		ask = append(ask, r.Prefix.Addr(), lastAddress(r.Prefix).Next())
+		ask = append(ask, r.Prefix.Addr(), addresses.Last(r.Prefix).Next())
 	}
 	slices.SortFunc(ask, netip.Addr.Compare)
 	for _, addr := range ask {
@@ -282,16 +282,6 @@ func moreAddress(in netip.Prefix, mine, other []netip.Prefix) (netip.Addr, bool)
 		}
 	}
 	return netip.Addr{}, false
-}
-
-// lastAddress is the last address of a range.
-func lastAddress(p netip.Prefix) netip.Addr {
-	b := p.Addr().AsSlice()
-	for bit := p.Bits(); bit < p.Addr().BitLen(); bit++ {
-		b[bit/8] |= 0x80 >> (bit % 8)
-	}
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }
 
 // handledBy records what one side allows beside, of one more class. What is approved is
