@@ -389,3 +389,58 @@ func TestManyTunnels(t *testing.T) {
 		t.Errorf("Counts() = %+v", n)
 	}
 }
+
+// TestTenThousandConnections: with as many tunnels open as there may be, 10,000 more
+// clients ask. Each is refused at once, with a reason or, past what is told so, by the
+// end of its connection; what they cost is given back, the tunnels go on, and once one
+// ends the next client has its place.
+func TestTenThousandConnections(t *testing.T) {
+	server := echo(t)
+	port := portOf(server)
+	l := newLab(t, func(c *Config) { c.Sink = nil }, endpoint("db.test", "tcp", port))
+	authority := fmt.Sprintf("db.test:%d", port)
+	var tunnels []*talk
+	for range l.proxy.limits.Connections {
+		tunnels = append(tunnels, l.connect(authority, 200))
+	}
+	used := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapInuse + m.StackInuse)
+	}
+	before, told := used(), 0
+	for i := range 10_000 {
+		conn, err := net.Dial("tcp", l.addr)
+		if err != nil {
+			t.Fatalf("client %d: %v", i, err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+		answer, err := io.ReadAll(conn)
+		if late(err) {
+			t.Fatalf("client %d waits", i)
+		}
+		if strings.HasPrefix(string(answer), "HTTP/1.1 503 ") {
+			told++
+		}
+		_ = conn.Close()
+	}
+	if n := l.proxy.Counts().Busy; n != 10_000 || told == 0 {
+		t.Errorf("%d were counted as refused, and %d told so", n, told)
+	}
+	if grown := used() - before; grown > 8<<20 {
+		t.Errorf("10,000 refused clients leave %d bytes", grown)
+	}
+	for i, c := range tunnels {
+		if got := c.say("%04d", i).bytes(4); got != fmt.Sprintf("%04d", i) {
+			t.Fatalf("tunnel %d echoes %q", i, got)
+		}
+	}
+	_ = tunnels[0].Close()
+	eventually(t, func() bool { return l.proxy.open.Load() < int64(l.proxy.limits.Connections) })
+	_ = l.connect(authority, 200).Close()
+	for _, c := range tunnels[1:] {
+		_ = c.Close()
+	}
+}
