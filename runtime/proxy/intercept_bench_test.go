@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -31,8 +32,8 @@ func BenchmarkInterception(b *testing.B) {
 			transport := &http.Transport{
 				TLSClientConfig:   &tls.Config{RootCAs: roots},
 				ForceAttemptHTTP2: h2,
-				Dial: func(network, _ string) (net.Conn, error) {
-					return net.Dial(network, fmt.Sprintf("127.0.0.1:%d", port))
+				DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", port))
 				},
 			}
 			if !h2 {
