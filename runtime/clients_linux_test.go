@@ -86,7 +86,7 @@ func TestLiveClients(t *testing.T) {
   filesystem {
     write   = [workspace]
     read    = ["/usr/lib", "/usr/share", "/usr/include", "/usr/bin", %s]
-    execute = ["/usr/bin", "/usr/lib", %s]
+    execute = ["/usr/bin", "/usr/lib", optional("/usr/share/nodejs"), %s]
   }
   environment {
     HTTP  = "http://%s"

@@ -24,8 +24,9 @@ const DefaultBwrap = "/usr/bin/bwrap"
 // came last (bubblewrap 0.8.0 release notes).
 const oldestMajor, oldestMinor = 0, 8
 
-// maxTool bounds what is read of the executable; bubblewrap has some 100 KB.
-const maxTool = 16 << 20
+// maxTool bounds what is read of the executable; bubblewrap has some 100 KB, and what
+// stands in for it in tests is a Go program.
+const maxTool = 64 << 20
 
 // tool is the bubblewrap that runs, and what evidence says of it.
 type tool struct {

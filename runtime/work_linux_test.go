@@ -95,8 +95,8 @@ func TestLiveWork(t *testing.T) {
 	v := development(t, policy(t, fmt.Sprintf(`
   filesystem {
     write   = [workspace]
-    read    = ["/usr/lib", "/usr/share", "/usr/bin", optional("/usr/local/lib"), optional("/etc/alternatives"), optional("/etc/python3"), optional("/etc/python3.11"), optional("/etc/python3.13")]
-    execute = ["/usr/bin", "/usr/lib"]
+    read    = ["/usr/lib", "/usr/share", "/usr/bin", optional("/usr/local/lib"), optional("/etc/alternatives"), optional("/etc/ssl"), optional("/etc/python3"), optional("/etc/python3.11"), optional("/etc/python3.13")]
+    execute = ["/usr/bin", "/usr/lib", optional("/usr/share/nodejs")]
   }
   environment {
     AT                           = "http://%s:%s"
