@@ -217,7 +217,9 @@ func makePaths(t *testing.T, p *ir.Policy, workspace string) {
 			must(t, os.MkdirAll(filepath.Join(workspace, at.Rel()), 0o755))
 		case os.Getuid() != 0: // root has made the others
 		case at.Root() == ir.Home:
-			must(t, os.MkdirAll("/root/"+at.Rel(), 0o755))
+			home, err := runtime.Home(os.Getuid())
+			must(t, err)
+			must(t, os.MkdirAll(home.Join(at.Rel()).String(), 0o755))
 		case strings.HasPrefix(path, "/srv/"):
 			must(t, os.MkdirAll(path, 0o755))
 		}

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/obspc/obspc/runtime"
-	"github.com/obspc/obspc/verify/release"
 )
 
 // TestEgress: a program that knows no proxy gets out through proxy-connect, and what
@@ -35,46 +33,11 @@ func TestEgress(t *testing.T) {
 		}
 	}()
 	port := server.Addr().(*net.TCPAddr).Port
-	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(work) })
-	tool, err := os.ReadFile("/proc/self/exe")
-	must(t, err)
-	obsrun := filepath.Join(work, "obsrun")
-	must(t, os.WriteFile(obsrun, tool, 0o755))
-
-	files := filesOf(t, fmt.Sprintf(`
-policy "p" {
-  version = 1
-  extends = ["std/base"]
-  targets = ["bwrap"]
-  filesystem {
-    write   = [workspace]
-    execute = ["${workspace}/obsrun"]
-  }
-  network {
-    endpoint "machine" {
-      host      = "localhost"
-      ports     = [%d]
-      protocol  = "tcp"
-      addresses = ["127.0.0.0/8", "::1/128"]
-    }
-  }
-  environment {
-    OBSPC_TEST_AS_OBSRUN = "1"
-  }
-}`, port), release.Input{})
-	dir, pinned, evidence := filepath.Join(l.dir, "development"), filepath.Join(l.dir, "pins"), filepath.Join(l.dir, "evidence")
-	must(t, release.Write(dir, files))
-	must(t, os.WriteFile(pinned, pins(files, release.LocalProduct).Format(), 0o644))
+	c, evidence := newConnector(t), filepath.Join(l.dir, "evidence")
+	policy := fmt.Sprintf(mayConnect, "", "", fmt.Sprintf(toServer, port, `      protocol = "tcp"`))
 	run := func(to string, port int) (stdout, stderr string, code int) {
 		t.Helper()
-		cmd := exec.Command(os.Args[0], "exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", pinned,
-			"--evidence", evidence, "--stdin", "--", obsrun, "proxy-connect", to, fmt.Sprint(port))
-		var out, complaints strings.Builder
-		cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1"), strings.NewReader("world"), &out, &complaints
-		cmd.Run()
-		return out.String(), complaints.String(), cmd.ProcessState.ExitCode()
+		return c.exec(t, policy, "world", []string{"--evidence", evidence, "--stdin"}, c.obsrun, "proxy-connect", to, fmt.Sprint(port))
 	}
 	if stdout, stderr, code := run("localhost", port); code != 0 || stdout != "hello world" || strings.Contains(stderr, "denied") {
 		t.Errorf("to the endpoint: exit %d, %q, %q", code, stdout, stderr)

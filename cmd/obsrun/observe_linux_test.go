@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/obspc/obspc/compiler/ir/propose"
 	"github.com/obspc/obspc/runtime"
-	"github.com/obspc/obspc/verify/release"
 )
 
 // TestObserve: what the proxy denies is told with the rule that would allow it, of a
@@ -37,50 +35,13 @@ func TestObserve(t *testing.T) {
 		}
 	}()
 	port := server.Addr().(*net.TCPAddr).Port
-	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(work) })
-	tool, err := os.ReadFile("/proc/self/exe")
-	must(t, err)
-	obsrun := filepath.Join(work, "obsrun")
-	must(t, os.WriteFile(obsrun, tool, 0o755))
-
-	const body = `
-policy "p" {
-  version = 1
-  extends = ["std/base"]
-  targets = ["bwrap"]
-  filesystem {
-    write   = [workspace]
-    execute = ["${workspace}/obsrun"]
-  }
-  environment {
-    OBSPC_TEST_AS_OBSRUN = "1"
-  }
-%s}`
-	endpoint := fmt.Sprintf(`  network {
-    endpoint "machine" {
-      host      = "localhost"
-      ports     = [%d]
-      protocol  = "tcp"
-      addresses = ["127.0.0.0/8", "::1/128"]
-    }
-  }
-`, port)
-	evidence := filepath.Join(l.dir, "evidence")
+	c, evidence := newConnector(t), filepath.Join(l.dir, "evidence")
+	endpoint := fmt.Sprintf(toServer, port, `      protocol = "tcp"`)
 	run := func(network, to string, port int, flags ...string) (stderr string, code int) {
 		t.Helper()
-		dir := filepath.Join(t.TempDir(), "development")
-		pinned := dir + ".pins"
-		files := filesOf(t, fmt.Sprintf(body, network), release.Input{})
-		must(t, release.Write(dir, files))
-		must(t, os.WriteFile(pinned, pins(files, release.LocalProduct).Format(), 0o644))
-		words := append([]string{"exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", pinned, "--evidence", evidence}, flags...)
-		cmd := exec.Command(os.Args[0], append(words, "--", obsrun, "proxy-connect", to, fmt.Sprint(port))...)
-		var out, complaints strings.Builder
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1"), &out, &complaints
-		cmd.Run()
-		return complaints.String(), cmd.ProcessState.ExitCode()
+		_, stderr, code = c.exec(t, fmt.Sprintf(mayConnect, "", "", network), "", append([]string{"--evidence", evidence}, flags...),
+			c.obsrun, "proxy-connect", to, fmt.Sprint(port))
+		return stderr, code
 	}
 	// The control: what an endpoint names is reached.
 	if stderr, code := run(endpoint, "localhost", port, "--observe"); code != 0 || len(reached) != 1 || !strings.Contains(stderr, "obsrun: observe: the proxy of policy p denied nothing\n") {
@@ -146,57 +107,20 @@ func TestObservePasted(t *testing.T) {
 	}))
 	defer server.Close()
 	port := server.Listener.Addr().(*net.TCPAddr).Port
-	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(work) })
-	tool, err := os.ReadFile("/proc/self/exe")
-	must(t, err)
-	obsrun := filepath.Join(work, "obsrun")
-	must(t, os.WriteFile(obsrun, tool, 0o755))
-	evidence := filepath.Join(l.dir, "evidence")
+	c, evidence := newConnector(t), filepath.Join(l.dir, "evidence")
 	run := func(allow, path string) (stdout string, e runtime.Evidence) {
 		t.Helper()
-		files := filesOf(t, fmt.Sprintf(`
-policy "p" {
-  version = 1
-  extends = ["std/base"]
-  targets = ["bwrap"]
-  filesystem {
-    write   = [workspace]
-    execute = ["${workspace}/obsrun"]
-  }
-  environment {
-    OBSPC_TEST_AS_OBSRUN = "1"
-  }
-  network {
-    endpoint "machine" {
-      host      = "localhost"
-      ports     = [%d]
-      protocol  = "rest"
-      addresses = ["127.0.0.0/8", "::1/128"]
-      allow {
-        path = "/first"
-      }
-%s
-    }
-  }
-}`, port, allow), release.Input{})
-		dir := filepath.Join(t.TempDir(), "development")
-		must(t, release.Write(dir, files))
-		must(t, os.WriteFile(dir+".pins", pins(files, release.LocalProduct).Format(), 0o644))
-		cmd := exec.Command(os.Args[0], "exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", dir+".pins",
-			"--evidence", evidence, "--observe", "--stdin", "--", obsrun, "proxy-connect", "localhost", fmt.Sprint(port))
-		var out, complaints strings.Builder
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1"), &out, &complaints
-		cmd.Stdin = strings.NewReader(fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n", path, port))
-		cmd.Run()
+		network := fmt.Sprintf(toServer, port, "      protocol = \"rest\"\n      allow {\n        path = \"/first\"\n      }\n"+allow)
+		stdout, complaints, _ := c.exec(t, fmt.Sprintf(mayConnect, "", "", network),
+			fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n", path, port),
+			[]string{"--evidence", evidence, "--observe", "--stdin"}, c.obsrun, "proxy-connect", "localhost", fmt.Sprint(port))
 		text, err := os.ReadFile(evidence)
 		must(t, err)
 		must(t, json.Unmarshal(text, &e))
 		if e.Observed == nil {
-			t.Fatalf("nothing was observed: %s", &complaints)
+			t.Fatalf("nothing was observed: %s", complaints)
 		}
-		return out.String(), e
+		return stdout, e
 	}
 	if out, e := run("", "/first"); !strings.Contains(out, "served /first") || len(e.Observed.Denied) != 0 {
 		t.Fatalf("the control: %q, %+v", out, e.Observed)

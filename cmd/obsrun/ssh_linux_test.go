@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/obspc/obspc/verify/release"
 )
 
 // sshd is a server of SSH that lets everybody in, and answers each command with its
@@ -69,52 +65,19 @@ func serveSSH(conn net.Conn, config *ssh.ServerConfig) {
 
 // TestSSH: ssh reaches a server through proxy-connect, and no other.
 func TestSSH(t *testing.T) {
-	l := newLab(t)
+	newLab(t)
 	const client = "/usr/bin/ssh"
 	if _, err := os.Stat(client); err != nil {
 		t.Skip("host feature missing: the program ssh")
 	}
 	port := sshd(t).Addr().(*net.TCPAddr).Port
-	work, err := os.MkdirTemp("/var/tmp", "obspc-test-")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(work) })
-	tool, err := os.ReadFile("/proc/self/exe")
-	must(t, err)
-	obsrun := filepath.Join(work, "obsrun")
-	must(t, os.WriteFile(obsrun, tool, 0o755))
-	files := filesOf(t, fmt.Sprintf(`
-policy "p" {
-  version = 1
-  extends = ["std/base", "std/shell"]
-  targets = ["bwrap"]
-  filesystem {
-    write   = [workspace]
-    execute = [%q, "${workspace}/obsrun"]
-  }
-  network {
-    endpoint "machine" {
-      host      = "localhost"
-      ports     = [%d]
-      protocol  = "tcp"
-      addresses = ["127.0.0.0/8", "::1/128"]
-    }
-  }
-  environment {
-    OBSPC_TEST_AS_OBSRUN = "1"
-  }
-}`, client, port), release.Input{})
-	dir, pinned := filepath.Join(l.dir, "development"), filepath.Join(l.dir, "pins")
-	must(t, release.Write(dir, files))
-	must(t, os.WriteFile(pinned, pins(files, release.LocalProduct).Format(), 0o644))
+	c := newConnector(t)
+	policy := fmt.Sprintf(mayConnect, `, "std/shell"`, fmt.Sprintf(", %q", client), fmt.Sprintf(toServer, port, `      protocol = "tcp"`))
 	run := func(host string) (stdout, stderr string, code int) {
 		t.Helper()
-		cmd := exec.Command(os.Args[0], "exec", "--policy", "p", "--workspace", work, "--release", dir, "--pins", pinned, "--",
+		return c.exec(t, policy, "", nil,
 			client, "-F", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "BatchMode=yes",
-			"-o", "ProxyCommand="+obsrun+" proxy-connect %h %p", "-p", fmt.Sprint(port), "somebody@"+host, "say hello")
-		var out, complaints strings.Builder
-		cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), "OBSPC_TEST_AS_OBSRUN=1"), &out, &complaints
-		cmd.Run()
-		return out.String(), complaints.String(), cmd.ProcessState.ExitCode()
+			"-o", "ProxyCommand="+c.obsrun+" proxy-connect %h %p", "-p", fmt.Sprint(port), "somebody@"+host, "say hello")
 	}
 	if stdout, stderr, code := run("localhost"); code != 7 || stdout != "the server was told say hello\n" {
 		t.Errorf("to the endpoint: exit %d, %q, %q", code, stdout, stderr)

@@ -25,6 +25,21 @@ const (
 // Protocols lists the words that a policy may write.
 func Protocols() []string { return []string{string(TLS), string(HTTP), string(TCP), string(REST)} }
 
+// Words is the protocol for people, as what is spoken.
+func (p Protocol) Words() string {
+	switch p {
+	case REST:
+		return "requests that it allows"
+	case TLS:
+		return "TLS that names its host"
+	case HTTP:
+		return "HTTP without TLS"
+	case TCP:
+		return "any bytes"
+	}
+	return "TLS that names its host, and HTTP"
+}
+
 // Endpoint allows connections to a host or an address on some ports, by some
 // programs (none listed: by any). Addresses are what its names may resolve to beside
 // public addresses, sorted. Requests, of REST alone, are sorted as RequestRule.Compare

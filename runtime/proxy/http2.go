@@ -102,8 +102,7 @@ func (c *client) requestH2(s *stream, w http.ResponseWriter, r *http.Request, la
 	}
 	out := sendable(s.scheme, rt, a, fields)
 	if r.ContentLength != 0 {
-		out.Close = alone
-		out.Body, out.ContentLength = io.NopCloser(from), r.ContentLength // trailers are dropped, as in HTTP/1
+		withBody(out, io.NopCloser(from), r.ContentLength) // trailers are dropped, as in HTTP/1
 	}
 	resp, err := s.up.RoundTrip(out.WithContext(context.WithValue(r.Context(), routeKey{}, rt)))
 	e.Rule = string(rt.rule)

@@ -198,12 +198,6 @@ func absoluteForm(target string) (egress.Peer, string, *refusal) {
 	return peer, rest, nil
 }
 
-// alone: a request with a body is the last on its connection to the server. One that
-// takes no body of such a request (of GET, say) would read it as the next request,
-// which nobody has decided; having been told that there is none, it does not (RFC 9112,
-// section 9.6).
-const alone = true
-
 // outgoing is the request that the server gets: the canonical target, the host that
 // was decided, and the fields that are not the client's connection's.
 func (c *client) outgoing(ctx context.Context, scheme string, rt *route, a *ask, h *head, from *body) *http.Request {
@@ -224,10 +218,17 @@ func (c *client) outgoing(ctx context.Context, scheme string, rt *route, a *ask,
 	}
 	out := sendable(scheme, rt, a, fields)
 	if h.length != 0 {
-		out.Body, out.ContentLength = from, h.length
-		out.Close = alone
+		withBody(out, from, h.length)
 	}
 	return out.WithContext(ctx)
+}
+
+// withBody gives the request its body, and makes it the last on its connection to the
+// server. A server that takes no body of such a request (of GET, say) would read it as
+// the next request, which nobody has decided; told that there is none, it does not (RFC
+// 9112, section 9.6). Length is -1 where it is not known.
+func withBody(out *http.Request, body io.ReadCloser, length int64) {
+	out.Body, out.ContentLength, out.Close = body, length, true
 }
 
 // sendable is the request without its body.

@@ -36,7 +36,7 @@ func (a Answer) Reason(p Peer) string {
 	case Address:
 		return fmt.Sprintf("%s leads to an address that the endpoint does not open: %s, %s (%s)", hostOf(p), a.Range.Prefix, a.Range.Kind, a.Rule)
 	case Protocol:
-		return fmt.Sprintf("the endpoint for %s is for %s (%s)", p, spoken(a.Endpoint.Protocol), a.Rule)
+		return fmt.Sprintf("the endpoint for %s is for %s (%s)", p, a.Endpoint.Protocol.Words(), a.Rule)
 	case Method:
 		return fmt.Sprintf("the endpoint for %s allows this path to other methods (%s)", p, a.Rule)
 	case Path:
@@ -60,19 +60,6 @@ func (a Answer) nearest() string {
 		return ""
 	}
 	return fmt.Sprintf("; the nearest is %s (%s)", a.Endpoint.Host, a.Rule)
-}
-
-// spoken is a protocol in words.
-func spoken(p ir.Protocol) string {
-	switch p {
-	case ir.TLS:
-		return "TLS that names its host"
-	case ir.HTTP:
-		return "HTTP without TLS"
-	case ir.TCP:
-		return "any bytes"
-	}
-	return "TLS that names its host, and HTTP"
 }
 
 func ports(list []uint16) string {

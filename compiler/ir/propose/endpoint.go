@@ -96,7 +96,7 @@ func (p *proposer) endpoints(r ir.Request) (list []want, why string) {
 	}
 	switch {
 	case admits != nil && (r.Kind != ir.URLRequest || admits.Protocol != ir.REST):
-		return nil, fmt.Sprintf("endpoint %q is for %s, and all of one connection agree on it", admits.Name, spoken(admits.Protocol))
+		return nil, fmt.Sprintf("endpoint %q is for %s, and all of one connection agree on it", admits.Name, admits.Protocol.Words())
 	case admits != nil:
 		if p.own(admits) && admits.Host.Wildcard == ir.Exact {
 			list = append(list, into(admits, ir.Endpoint{Requests: rule(r)}))
@@ -274,21 +274,6 @@ func gathered(list []ir.RequestRule) []ir.RequestRule {
 		out = append(out, r)
 	}
 	return out
-}
-
-// spoken is a protocol in words.
-func spoken(p ir.Protocol) string {
-	switch p {
-	case ir.REST:
-		return "requests that it allows"
-	case ir.TLS:
-		return "TLS that names its host"
-	case ir.HTTP:
-		return "HTTP without TLS"
-	case ir.TCP:
-		return "any bytes"
-	}
-	return "TLS that names its host, and HTTP"
 }
 
 // width orders additions for one network access, from what allows least: a request of
