@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,9 +74,6 @@ func skipWords(t *testing.T) []string {
 				t.Errorf("%s: a skip begins with %q, want one of %q", files.Position(call.Pos()), said, skipForms)
 			}
 			out = append(out, said)
-			if slices.Contains(skipForms, strings.TrimSuffix(said, "%s")) || slices.ContainsFunc(skipForms, func(form string) bool { return strings.HasPrefix(said, form+"%s") }) {
-				out = append(out, namedIn(file)...)
-			}
 			return true
 		})
 		return nil
@@ -85,18 +81,6 @@ func skipWords(t *testing.T) []string {
 	if err := filepath.WalkDir(".", walk); err != nil {
 		t.Fatal(err)
 	}
-	return out
-}
-
-// namedIn are the words of a skip that takes what is missing from a table of its file.
-func namedIn(file *ast.File) []string {
-	var out []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			out = append(out, skipForms[0]+beginning(lit))
-		}
-		return true
-	})
 	return out
 }
 

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/textproto"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -101,5 +103,36 @@ func TestBodyIsNoRequest(t *testing.T) {
 	}
 	if got := server.requests(); len(got) != 3 || slices.ContainsFunc(got, func(line string) bool { return !strings.HasPrefix(line, "GET ") }) {
 		t.Errorf("the server did %q, want three GETs", got)
+	}
+}
+
+// TestBodyIsTheLast: over TLS too, and for a client of HTTP/2, what has a body is the
+// last request on its connection to a server of HTTP/1, and what has none is not.
+func TestBodyIsTheLast(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		var last atomic.Bool
+		_, port, roots := secureWeb(t, false, []string{"api.test"}, nil, func(w http.ResponseWriter, r *http.Request) {
+			last.Store(r.Close)
+			_, _ = io.Copy(io.Discard, r.Body)
+		})
+		l := newLab(t, func(c *Config) { c.Roots = roots }, restEndpoint("api.test", port))
+		client := l.browser(h2)
+		for _, tt := range []struct {
+			method, body string
+			last         bool
+		}{{"GET", "", false}, {"POST", "x", true}, {"GET", "x", true}, {"GET", "", false}} {
+			r, err := http.NewRequest(tt.method, fmt.Sprintf("https://api.test:%d/repos/a", port), strings.NewReader(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if resp.StatusCode != 200 || last.Load() != tt.last {
+				t.Errorf("HTTP2=%t: %s with %q is answered %d and the last: %t, want 200 and %t", h2, tt.method, tt.body, resp.StatusCode, last.Load(), tt.last)
+			}
+		}
 	}
 }

@@ -30,7 +30,7 @@ func (a Answer) Reason(p Peer) string {
 	case Host:
 		return fmt.Sprintf("no endpoint of the policy names %s%s", hostOf(p), a.nearest())
 	case Port:
-		return fmt.Sprintf("%s may be reached on %s, not on port %d (%s)", hostOf(p), ports(a.Endpoint.Ports), p.Port, a.Rule)
+		return fmt.Sprintf("no endpoint for %s is for port %d; the nearest is for %s (%s)", hostOf(p), p.Port, ports(a.Endpoint.Ports), a.Rule)
 	case Program:
 		return fmt.Sprintf("%s may be reached by %s alone, and it is not known that one of these asks (%s)", p, paths(a.Endpoint.Executables), a.Rule)
 	case Address:

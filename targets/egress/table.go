@@ -229,7 +229,7 @@ func (f *found) connect(p Peer, c Client) Answer {
 		for _, e := range list {
 			switch {
 			case !slices.Contains(e.Ports, p.Port):
-				if failed == Host {
+				if failed == Host || failed == Port && !admitsProgram(near, c) {
 					near, failed = e, Port
 				}
 			case !admitsProgram(e, c):

@@ -145,6 +145,14 @@ func TestReasons(t *testing.T) {
 		},
 		Denied: []ir.HostRule{{Host: ir.HostPattern{Wildcard: ir.OneLabel, Name: "ads.example.com"}, Origin: "p/network.deny[0]"}},
 	})
+	// Of two that are for other ports, the one that this program may use is nearer.
+	two := NewTable(&Rules{Policy: "p", Endpoints: []ir.Endpoint{
+		{Name: "a", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{1}, Executables: []ir.Path{ir.MustPath("/usr/bin/git")}, Origin: "p/a"},
+		{Name: "b", Host: ir.HostPattern{Name: "a.test"}, Ports: []uint16{2}, Origin: "p/b"},
+	}})
+	if a := two.Connect(Peer{Host: "a.test", Port: 3}, Client{true, ir.MustPath("/usr/bin/curl")}); a.Failed != Port || a.Rule != "p/b" {
+		t.Errorf("the nearest is %+v, want p/b", a)
+	}
 	known := Client{true, ir.MustPath("/usr/bin/git")}
 	for _, tt := range []struct {
 		peer   Peer
@@ -158,7 +166,7 @@ func TestReasons(t *testing.T) {
 		{Peer{Host: "other.test", Port: 443}, func(p Peer) Answer { return table.Connect(p, known) }, Host, "", "no endpoint of the policy names other.test"},
 		{Peer{Addr: netip.MustParseAddr("10.0.0.8"), Port: 80}, func(p Peer) Answer { return table.Connect(p, known) }, Host, "", "names 10.0.0.8"},
 		{Peer{Addr: netip.MustParseAddr("10.0.0.7"), Port: 80}, func(p Peer) Answer { return table.Connect(p, known) }, "", "p/network.endpoint.ten", "10.0.0.7:80 is allowed"},
-		{Peer{Host: "git.example.com", Port: 22}, func(p Peer) Answer { return table.Connect(p, known) }, Port, "p/network.endpoint.git", "on port 443, not on port 22"},
+		{Peer{Host: "git.example.com", Port: 22}, func(p Peer) Answer { return table.Connect(p, known) }, Port, "p/network.endpoint.git", "no endpoint for git.example.com is for port 22; the nearest is for port 443"},
 		{Peer{Host: "git.example.com", Port: 443}, func(p Peer) Answer { return table.Connect(p, Client{}) }, Program, "p/network.endpoint.git", "by /usr/bin/git alone"},
 		{Peer{Host: "git.example.com", Port: 443}, func(p Peer) Answer { return table.Address(p, known, netip.MustParseAddr("127.0.0.1")) }, Address, "p/network.endpoint.git", "127.0.0.0/8"},
 		{Peer{Host: "git.example.com", Port: 443}, func(p Peer) Answer { return table.Request(p, known, "http", "GET", "/") }, Protocol, "p/network.endpoint.git", "TLS that names its host"},

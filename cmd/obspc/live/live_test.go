@@ -174,3 +174,27 @@ func TestWouldStart(t *testing.T) {
 		t.Error("the program was started")
 	}
 }
+
+// TestSelfInTmp: a program that a sandbox's own /tmp hides is told of, and one beside
+// it, or under a policy without one, is not.
+func TestSelfInTmp(t *testing.T) {
+	own := &ir.Policy{Files: []ir.FileRule{{Path: ir.RootPath(ir.Tmp), Level: ir.Write, Backing: ir.TmpFS, Size: 1 << 20}}}
+	for _, tt := range []struct {
+		self   string
+		policy *ir.Policy
+		target ir.Target
+		says   string
+	}{
+		{"/tmp/bin/obspc", own, ir.Bwrap, "put obspc and obsrun into another directory"},
+		{"/tmpx/obspc", own, ir.Bwrap, ""},
+		{"/tmp/bin/obspc", &ir.Policy{}, ir.Bwrap, ""},
+		{"/tmp/bin/obspc", own, ir.Seatbelt, ""},
+	} {
+		b := &Bench{self: ir.MustPath(tt.self)}
+		b.traits.Target = tt.target
+		at, err := b.selfAs(tt.policy)
+		if (err != nil) != (tt.says != "") || err != nil && !strings.Contains(err.Error(), tt.says) || err == nil && at != b.self {
+			t.Errorf("%s for %s: %s, %v; want %q", tt.self, tt.target, at, err, tt.says)
+		}
+	}
+}

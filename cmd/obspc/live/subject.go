@@ -74,7 +74,7 @@ func (b *Bench) with(r compiler.Result, a Addition) *subject {
 	}
 	artifacts, err := targets.Compile(p)
 	if err != nil {
-		return &subject{why: "with the program that attempts, the policy has no artifacts here: " + err.Error()}
+		return &subject{why: "the program that attempts cannot be added to the policy: " + err.Error()}
 	}
 	s := &subject{policy: p, added: a.Name}
 	if s.model, err = answers(p, artifacts, b.seen()); err != nil {
@@ -158,8 +158,13 @@ func (b *Bench) extended(p *ir.Policy, a Addition) (*ir.Policy, error) {
 }
 
 // selfAs is the program that attempts as the policy can name it: in its home slot
-// if it names that, so that no rule of the host stands inside a slot.
+// if it names that, so that no rule of the host stands inside a slot. Where a sandbox
+// has a /tmp of its own, nothing that lies in the machine's can be started.
 func (b *Bench) selfAs(p *ir.Policy) (ir.Path, error) {
+	hides := slices.ContainsFunc(p.Files, func(f ir.FileRule) bool { return f.Path.Root() == ir.Tmp })
+	if b.traits.Target == ir.Bwrap && hides && ir.MustPath("/tmp").Covers(b.self) {
+		return ir.Path{}, fmt.Errorf("%s cannot be started in a sandbox that has a /tmp of its own: put obspc and obsrun into another directory", b.self)
+	}
 	names := slices.ContainsFunc(p.Files, func(f ir.FileRule) bool { return f.Path.Root() == ir.Home })
 	home, known := b.binding.At(ir.Home)
 	if !known || !names || !home.Above(b.self) {
