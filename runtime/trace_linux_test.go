@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,7 @@ func refusePtrace(t *testing.T) {
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fff0000},
 	}
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	goruntime.LockOSThread() // no_new_privs is a thread's
 	must(t, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	const setFilter, allThreads = 1, 1 // SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, setFilter, allThreads, uintptr(unsafe.Pointer(&program))); errno != 0 {

@@ -25,6 +25,7 @@ const probeVariable = "OBSPC_SECCOMP_PROBE"
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(probeVariable); name != "" {
+		runtime.LockOSThread() // keyrings, credentials and namespaces are a thread's: keyrings(7)
 		fmt.Printf("%s\n", outcome(probes[name]()))
 		return
 	}
