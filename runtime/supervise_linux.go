@@ -28,10 +28,6 @@ func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *s
 		return refuse(Machine, "", "%v", err)
 	}
 	defer w.stop()
-	message, err := r.instructions().message()
-	if err != nil {
-		return refuse(Input, "", "%v", err)
-	}
 	hashing, stop := context.WithCancel(ctx)
 	defer stop()
 	r.command.hash(hashing)
@@ -52,7 +48,7 @@ func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *s
 		r.evidence.Cleanup.TreeDead = true
 		return noRegistry(r.registry.Path(), err)
 	}
-	if refusal := r.prepare(ctx, s, w, message); refusal != nil {
+	if refusal := r.prepare(ctx, s, w); refusal != nil {
 		strays := r.findAstray(s)
 		s.kill()
 		s.reap()
@@ -68,8 +64,14 @@ func (r *execution) inSandbox(ctx context.Context, then func(context.Context, *s
 }
 
 // prepare brings the sandbox up to the go byte, which is not sent yet.
-func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake, message []byte) *Refusal {
-	err := s.ready(w, message)
+func (r *execution) prepare(ctx context.Context, s *sandbox, w *wake) *Refusal {
+	// While bwrap mounts, what takes time and is not asked for yet.
+	go NewEvidence(false).JSON() // the first evidence in a process is ten times the second
+	message, err := r.instructions().message()
+	if err != nil {
+		return refuse(Input, "", "%v", err)
+	}
+	err = s.ready(w, message)
 	var f *fault
 	switch {
 	case err == nil:

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -99,14 +98,12 @@ func readTool(n *node) (*tool, *Refusal) {
 	case n.stat.Mode&0o111 == 0:
 		return nil, foreignTool(path, "it is not executable")
 	}
-	file, err := os.Open(n.real.String())
+	if n.stat.Size > maxTool {
+		return nil, foreignTool(path, "it is too large for a bubblewrap")
+	}
+	text, err := os.ReadFile(n.real.String())
 	if err != nil {
 		return nil, refuse(Machine, "", "%v", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxTool+1))
-	if err != nil || len(text) > maxTool {
-		return nil, foreignTool(path, "it cannot be read, or is no bubblewrap")
 	}
 	t := &tool{path: n.real, version: toolVersion(text), identity: identityOf(&n.stat)}
 	sum := sha256.Sum256(text)

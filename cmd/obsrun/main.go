@@ -1,3 +1,8 @@
+// An obsrun sleeps while its command runs: the limits of its own cgroup are not worth
+// the reading of two mount tables in each run.
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
+
 // Command obsrun runs what is in verified releases, and nothing else. It is also
 // the first process of every sandbox: what bubblewrap starts inside, and what
 // then becomes the command. Its one rule: it reads releases and never a policy's
