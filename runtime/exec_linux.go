@@ -34,6 +34,9 @@ func start(do *instructions) error {
 	if err := setLimits(do.Last); err != nil {
 		return err
 	}
+	if err := resetSignals(); err != nil {
+		return fmt.Errorf("reset signals: %w", err)
+	}
 	if do.ByFile {
 		err = execve(fd, "", do.Argv, do.Env, do.Filter)
 	} else {
