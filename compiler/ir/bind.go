@@ -126,7 +126,7 @@ func (p *Policy) admitSlot(b Binding, slot Root, at Path) error {
 		return nil
 	}
 	earlier := NewDecider(p.boundBefore(slot, b))
-	if level, rule := earlier.levelAt(at); rule != nil && level == Deny {
+	if level, rule := earlier.At(at).levelAt(); rule != nil && level == Deny {
 		return &InadmissibleError{Slot: slot, At: at, Reason: "it lies inside a deny", Rules: []Rule{rule}}
 	}
 	return nil

@@ -1,7 +1,5 @@
 package ir
 
-import "net/netip"
-
 // Reason says in one word why a request was decided as it was.
 type Reason string
 
@@ -57,119 +55,38 @@ type Decision struct {
 // or tighten. For many requests, make a Decider once.
 func Decide(p *Policy, r Request) Decision { return NewDecider(p).Decide(r) }
 
-// Decider answers requests for one policy. It is safe for concurrent use and
-// does not allocate.
-type Decider struct {
-	nodes     map[Path]node // every path that a rule names, and all above them
-	unix      UnixRule
-	exact     map[string][]*Endpoint
-	one, many map[string][]*Endpoint
-	addrs     map[netip.Addr][]*Endpoint
-	denied    map[HostPattern]*HostRule
-	loopback  *LoopbackRule   // nil: the sandbox's own
-	levels    [numRoots]uint8 // by root: the set of levels its rules give, as bits
-	runs      [numRoots]bool  // by root: has an execute rule
-	syscalls  map[string]*SyscallRule
-	fixed     map[string]*listed // what no sandbox may make
-}
-
-// node is what the rules say about one path. Below: something named lies strictly
-// below it (execute rules too); readable: something readable does.
-type node struct {
-	file            *FileRule
-	execute         *ExecuteRule
-	below, readable bool
-}
-
-// NewDecider indexes p; it keeps no reference to later changes of p's lists.
-func NewDecider(p *Policy) *Decider {
-	d := &Decider{
-		nodes: make(map[Path]node, 2*(len(p.Files)+len(p.Execute))), unix: p.Unix,
-		exact: map[string][]*Endpoint{}, one: map[string][]*Endpoint{}, many: map[string][]*Endpoint{},
-		addrs: map[netip.Addr][]*Endpoint{}, denied: make(map[HostPattern]*HostRule, len(p.DeniedHosts)),
-		syscalls: make(map[string]*SyscallRule, len(p.Syscalls)), fixed: fixed(),
-	}
-	if p.Loopback.Host {
-		d.loopback = &p.Loopback
-	}
-	for i := range p.DeniedHosts {
-		d.denied[p.DeniedHosts[i].Host] = &p.DeniedHosts[i]
-	}
-	for i := range p.Files {
-		d.addFile(&p.Files[i])
-	}
-	for i := range p.Execute {
-		r := &p.Execute[i]
-		n := d.nodes[r.Path]
-		n.execute = r
-		d.nodes[r.Path] = n
-		d.markAbove(r.Path, false)
-		if !inSystemTree(r.Path) {
-			d.runs[r.Path.root] = true
-		}
-	}
-	for i := range p.Endpoints {
-		d.addEndpoint(&p.Endpoints[i])
-	}
-	for i := range p.Syscalls {
-		d.syscalls[p.Syscalls[i].Name] = &p.Syscalls[i]
-	}
-	return d
-}
-
-func (d *Decider) addFile(r *FileRule) {
-	// The configuration's carve-out counts only once it is bound: left out, it is
-	// as if unsaid.
-	if r.Path.root == Config {
-		return
-	}
-	n := d.nodes[r.Path]
-	n.file = r
-	d.nodes[r.Path] = n
-	d.markAbove(r.Path, r.Level >= Read)
-	// A rule inside a system tree never covers what a slot is bound to.
-	if !inSystemTree(r.Path) || r.Path.IsRoot() && !r.Only {
-		d.levels[r.Path.root] |= 1 << r.Level
-	}
-}
-
-// markAbove says of everything above p that p is named, and whether it is readable.
-func (d *Decider) markAbove(p Path, readable bool) {
-	for q, ok := p.Parent(); ok; q, ok = q.Parent() {
-		n := d.nodes[q]
-		if n.below && (n.readable || !readable) {
-			return // and so it is for all above q
-		}
-		n.below, n.readable = true, n.readable || readable
-		d.nodes[q] = n
-	}
-}
-
 // Decide answers one request.
 func (d *Decider) Decide(r Request) Decision {
 	switch r.Kind {
-	case ReadRequest, ListRequest:
-		return d.level(r.Path, Read)
-	case WriteRequest:
-		return d.level(r.Path, Write)
-	case StatRequest:
-		return d.stat(r.Path)
-	case CreateRequest, RemoveRequest:
-		return d.rename(r.Path)
 	case RenameRequest:
-		return both(d.rename(r.Path), d.rename(r.To))
+		return both(d.At(r.Path).rename(), d.At(r.To).rename())
 	case LinkRequest:
-		return both(d.level(r.Path, Write), d.rename(r.To))
-	case ExecuteRequest:
-		return d.run(r.Path)
-	case ConnectUnixRequest:
-		return d.connectUnix(r.Path)
+		return both(d.At(r.Path).level(Write), d.At(r.To).rename())
 	case ConnectRequest:
 		return d.connect(r)
 	case URLRequest:
 		return d.request(r)
 	case SyscallRequest:
 		return d.syscall(r.Syscall)
+	}
+	return d.At(r.Path).Decide(r.Kind)
+}
+
+// Decide answers a request of that kind about the point's path and nothing else.
+func (at Point) Decide(kind RequestKind) Decision {
+	switch kind {
+	case ReadRequest, ListRequest:
+		return at.level(Read)
+	case WriteRequest:
+		return at.level(Write)
+	case StatRequest:
+		return at.stat()
+	case CreateRequest, RemoveRequest:
+		return at.rename()
+	case ExecuteRequest:
+		return at.run()
+	case ConnectUnixRequest:
+		return at.connectUnix()
 	}
 	return Decision{Reason: ByDefault}
 }
@@ -189,79 +106,44 @@ func both(a, b Decision) Decision {
 	return b
 }
 
-// lookup is the longest rule of p's own root that covers p.
-func (d *Decider) lookup(p Path) *FileRule {
-	for q, ok := p, true; ok; q, ok = q.Parent() {
-		if r := d.nodes[q].file; r != nil && (!r.Only || q == p) {
-			return r
-		}
-	}
-	return nil
-}
-
-// fallback is what decides p when no rule of its own root does: a rule for all of
-// "/", which covers whatever a slot is bound to.
-func (d *Decider) fallback(p Path) *FileRule {
-	if p.root == Host {
-		return nil
-	}
-	if r := d.nodes[Path{}].file; r != nil && !r.Only {
-		return r
-	}
-	return nil
-}
-
-// levelAt is the level p has and the rule that gives it, nil for the default.
-func (d *Decider) levelAt(p Path) (Level, *FileRule) {
-	r := d.lookup(p)
-	if r == nil {
-		r = d.fallback(p)
-	}
-	if r == nil {
-		return Deny, nil
-	}
-	return r.Level, r
-}
-
-// level decides whether p has at least the level want.
-func (d *Decider) level(p Path, want Level) Decision {
-	have, rule := d.levelAt(p)
+// level decides whether the path has at least the level want.
+func (at Point) level(want Level) Decision {
+	have, rule := at.levelAt()
 	out := Decision{Allow: have >= want, Reason: ByDefault}
 	if rule != nil {
 		out.Reason, out.Rule = ByLevel, rule
 	}
-	out.Depends = d.depends(p, func(s Root) bool { return d.gives(s, out.Allow, want) })
+	out.Depends = at.depends(func(s Root) bool { return at.d.gives(s, out.Allow, want) })
 	return out
 }
 
 // gives reports whether some rule of root s would turn the answer allow about
 // level want.
 func (d *Decider) gives(s Root, allow bool, want Level) bool {
-	for l := Deny; l <= Write; l++ {
-		if d.levels[s]&(1<<l) != 0 && (l >= want) != allow {
-			return true
-		}
+	enough := d.levels[s] >> want << want
+	if allow {
+		return d.levels[s] != enough
 	}
-	return false
+	return enough != 0
 }
 
 // depends lists the slots whose binding could turn an answer about what covers
-// p, given what each root could do: a later root's rules win wherever its slot is
-// bound around p; an earlier root's count when p's own root says nothing.
-func (d *Decider) depends(p Path, turns func(Root) bool) RootSet {
-	later, earlier := d.dependsLater(p, turns), dependsEarlier(p, turns)
-	if earlier != 0 && d.lookup(p) != nil {
+// the path, given what each root could do: a later root's rules win wherever its slot
+// is bound around it; an earlier root's count when the path's own root says nothing.
+func (at Point) depends(turns func(Root) bool) RootSet {
+	later, earlier := at.dependsLater(turns), dependsEarlier(at.path, turns)
+	if earlier != 0 && at.rule() != nil {
 		earlier = 0
 	}
 	return later | earlier
 }
 
-// dependsLater lists the later roots that could cover p. None covers what is
-// named in p's own root, or lies above something named there: a rule of theirs
+// dependsLater lists the later roots that could cover the path. None covers what is
+// named in the path's own root, or lies above something named there: a rule of theirs
 // would stand at or above that, and no such binding is admissible.
-func (d *Decider) dependsLater(p Path, turns func(Root) bool) RootSet {
-	out := laterRoots(p, turns)
-	if out != 0 && (inSystemTree(p) || d.held(p)) {
+func (at Point) dependsLater(turns func(Root) bool) RootSet {
+	out := laterRoots(at.path, turns)
+	if out != 0 && (inSystemTree(at.path) || at.held()) {
 		return 0
 	}
 	return out
@@ -291,98 +173,89 @@ func dependsEarlier(p Path, turns func(Root) bool) RootSet {
 
 // stat is allowed for what is readable, what a readable directory shows, and
 // what leads to something readable.
-func (d *Decider) stat(p Path) Decision {
-	out := d.level(p, Read)
+func (at Point) stat() Decision {
+	out := at.level(Read)
 	if out.Allow {
 		return out
 	}
-	if d.nodes[p].readable {
+	if n := at.node(); n != nil && n.readable {
 		out.Allow, out.Reason, out.Depends = true, Seen, 0
 		return out
 	}
-	if parent, ok := p.Parent(); ok {
+	directory, ok := at.directory()
+	if ok {
 		// A directory opened by only() shows the names in it and nothing of their nodes.
-		if have, rule := d.levelAt(parent); have >= Read && !rule.Only {
-			// p is named, or it would be readable too: nothing covers its parent.
+		if have, rule := directory.levelAt(); have >= Read && !rule.Only {
+			// The path is named, or it would be readable too: nothing covers its directory.
 			return Decision{Allow: true, Reason: Seen, Rule: rule}
 		}
 	}
-	out.Depends |= d.seenThrough(p)
+	covered := ok && directory.rule() != nil
+	out.Depends |= at.seenThrough(covered)
 	return out
 }
 
-// seenThrough lists the slots whose binding could make something below p
-// readable, or the directory that p lies in.
-func (d *Decider) seenThrough(p Path) RootSet {
-	reads := func(s Root) bool { return d.gives(s, false, Read) }
+// seenThrough lists the slots whose binding could make something below the path
+// readable, or the directory that it lies in, unless a rule of its own root covers
+// that.
+func (at Point) seenThrough(covered bool) RootSet {
+	reads := func(s Root) bool { return at.d.gives(s, false, Read) }
 	var out RootSet
-	if parent, ok := p.Parent(); !ok || d.lookup(parent) == nil {
-		out |= dependsEarlier(p, reads)
+	if !covered {
+		out |= dependsEarlier(at.path, reads)
 	}
-	later := laterRoots(p, reads)
-	if later != 0 && inSystemTree(p) && !p.IsRoot() {
+	later := laterRoots(at.path, reads)
+	if later != 0 && inSystemTree(at.path) && !at.path.IsRoot() {
 		return out
 	}
 	return out | later
 }
 
 // rename decides about a name: it needs write, and nothing may hold it.
-func (d *Decider) rename(p Path) Decision {
-	out := d.level(p, Write)
+func (at Point) rename() Decision {
+	out := at.level(Write)
 	if !out.Allow {
 		return out
 	}
-	if d.held(p) {
+	if at.held() {
 		return Decision{Reason: ByHeld, Rule: out.Rule}
 	}
-	// What is bound below p holds p.
-	later := laterRoots(p, func(s Root) bool { return d.levels[s] != 0 || d.runs[s] })
-	if later != 0 && !inSystemTree(p) {
+	// What is bound below the path holds it.
+	later := laterRoots(at.path, func(s Root) bool { return at.d.levels[s] != 0 || at.d.runs[s] })
+	if later != 0 && !inSystemTree(at.path) {
 		out.Depends |= later
 	}
 	return out
 }
 
-// held reports whether a rule names p or, inside a write, something below it.
-func (d *Decider) held(p Path) bool {
-	n := d.nodes[p]
-	return n.file != nil || n.execute != nil || n.below
+// held reports whether a rule names the path or, inside a write, something below it.
+func (at Point) held() bool {
+	n := at.node()
+	return n != nil && (n.file != nil || n.execute != nil || n.below)
 }
 
-// executes is the rule that lets p start, if it can be read.
-func (d *Decider) executes(p Path) *ExecuteRule {
-	for q, ok := p, true; ok; q, ok = q.Parent() {
-		if r := d.nodes[q].execute; r != nil && (!r.Only || q == p) {
-			return r
-		}
-	}
-	if r := d.nodes[Path{}].execute; r != nil && !r.Only && p.root != Host {
-		return r
-	}
-	return nil
-}
-
-// run needs p to be readable and covered by an execute rule. Execution only adds,
-// so rules of every root count.
-func (d *Decider) run(p Path) Decision {
-	read := d.level(p, Read)
+// run needs the path to be readable and covered by an execute rule. Execution only
+// adds, so rules of every root count.
+func (at Point) run() Decision {
+	read := at.level(Read)
 	starts := Decision{Allow: true, Reason: ByExecute}
-	if rule := d.executes(p); rule != nil {
+	if rule := at.executes(); rule != nil {
 		starts.Rule = rule
 	} else {
-		runs := func(s Root) bool { return d.runs[s] }
-		starts = Decision{Reason: NotExecutable, Rule: read.Rule, Depends: d.dependsLater(p, runs) | dependsEarlier(p, runs)}
+		runs := func(s Root) bool { return at.d.runs[s] }
+		starts = Decision{Reason: NotExecutable, Rule: read.Rule, Depends: at.dependsLater(runs) | dependsEarlier(at.path, runs)}
 	}
 	return both(read, starts)
 }
 
-func (d *Decider) connectUnix(p Path) Decision {
-	if !d.unix.Visible {
+func (at Point) connectUnix() Decision {
+	unix := &at.d.unix
+	if !unix.Visible {
 		out := Decision{Reason: NoSockets}
-		if d.unix.Origin != "" {
-			out.Rule = &d.unix
+		if unix.Origin != "" {
+			out.Rule = unix
 		}
 		return out
 	}
-	return d.level(p, Read)
+	return at.level(Read)
 }

@@ -90,7 +90,7 @@ func (p *Policy) Uses() []Use {
 	for i := range p.Execute {
 		r := &p.Execute[i]
 		add(FeatureExecute, r.Origin, r.Path.String())
-		if d.nodes[r.Path].file == nil && d.insideWrite(r.Path) {
+		if d.At(r.Path).node().file == nil && d.insideWrite(r.Path) {
 			add(FeatureHeldDirectory, r.Origin, r.Path.String())
 		}
 		if around := d.around(r.Path); around != nil && around.Level == Write {
@@ -241,14 +241,8 @@ func protectedUses(p Path, o Origin, add func(Feature, Origin, string)) {
 
 // around is the rule that would decide p if p had none of its own.
 func (d *Decider) around(p Path) *FileRule {
-	parent, ok := p.Parent()
-	if !ok {
-		return d.fallback(p)
-	}
-	for q, ok := parent, true; ok; q, ok = q.Parent() {
-		if r := d.nodes[q].file; r != nil && !r.Only {
-			return r
-		}
+	if r := d.covering(d.At(p).above); r != nil {
+		return r
 	}
 	return d.fallback(p)
 }

@@ -9,13 +9,13 @@ import (
 func (d *Decider) addEndpoint(e *Endpoint) {
 	switch {
 	case e.Host.Addr.IsValid():
-		d.addrs[e.Host.Addr] = append(d.addrs[e.Host.Addr], e)
+		put(&d.addrs, e.Host.Addr, append(d.addrs[e.Host.Addr], e))
 	case e.Host.Wildcard == OneLabel:
-		d.one[e.Host.Name] = append(d.one[e.Host.Name], e)
+		put(&d.one, e.Host.Name, append(d.one[e.Host.Name], e))
 	case e.Host.Wildcard == ManyLabels:
-		d.many[e.Host.Name] = append(d.many[e.Host.Name], e)
+		put(&d.many, e.Host.Name, append(d.many[e.Host.Name], e))
 	default:
-		d.exact[e.Host.Name] = append(d.exact[e.Host.Name], e)
+		put(&d.exact, e.Host.Name, append(d.exact[e.Host.Name], e))
 	}
 }
 

@@ -89,7 +89,7 @@ func (d *Decider) syscall(name string) Decision {
 	if r := d.syscalls[name]; r != nil {
 		return Decision{Allow: r.Allow, Reason: ByStatement, Rule: r}
 	}
-	switch r := d.fixed[name]; {
+	switch r := fixed()[name]; {
 	case r != nil && r.Part == syscalls.All:
 		return Decision{Reason: ByList, Rule: r}
 	case r != nil:

@@ -7,8 +7,12 @@ import "strings"
 // only the first counts; the others are what would count without it.
 func (d *Decider) Chain(p Path) []*FileRule {
 	var out []*FileRule
-	for q := range p.Upward() {
-		if r := d.nodes[q].file; r != nil && r.Covers(p) {
+	at := d.At(p)
+	if n := at.node(); n != nil && n.file != nil {
+		out = append(out, n.file)
+	}
+	for i := at.above; i != noNode; i = d.nodes[i].above {
+		if r := d.nodes[i].file; r != nil && !r.Only {
 			out = append(out, r)
 		}
 	}
@@ -50,7 +54,7 @@ func WhyNot(p *Policy, r Request) Near {
 	case ConnectRequest, URLRequest:
 		return nearestWay(p, r)
 	case ExecuteRequest:
-		if d := NewDecider(p); d.level(r.Path, Read).Allow {
+		if d := NewDecider(p); d.At(r.Path).level(Read).Allow {
 			return nearestExecute(p, r.Path)
 		}
 	case SyscallRequest:
@@ -72,7 +76,7 @@ func WhyNot(p *Policy, r Request) Near {
 		case answer.Reason == ByHeld:
 			return Near{holder(p, path), NameDimension}
 		}
-		if _, rule := d.levelAt(path); rule != nil {
+		if _, rule := d.At(path).levelAt(); rule != nil {
 			return Near{rule, LevelDimension}
 		}
 		return nearestFile(p, path)
