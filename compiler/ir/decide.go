@@ -178,7 +178,7 @@ func (at Point) stat() Decision {
 	if out.Allow {
 		return out
 	}
-	if n := at.node(); n != nil && n.readable {
+	if at.self != nil && at.self.readable {
 		out.Allow, out.Reason, out.Depends = true, Seen, 0
 		return out
 	}
@@ -230,7 +230,7 @@ func (at Point) rename() Decision {
 
 // held reports whether a rule names the path or, inside a write, something below it.
 func (at Point) held() bool {
-	n := at.node()
+	n := at.self
 	return n != nil && (n.file != nil || n.execute != nil || n.below)
 }
 

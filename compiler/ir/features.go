@@ -90,7 +90,7 @@ func (p *Policy) Uses() []Use {
 	for i := range p.Execute {
 		r := &p.Execute[i]
 		add(FeatureExecute, r.Origin, r.Path.String())
-		if d.At(r.Path).node().file == nil && d.insideWrite(r.Path) {
+		if d.At(r.Path).self.file == nil && d.insideWrite(r.Path) {
 			add(FeatureHeldDirectory, r.Origin, r.Path.String())
 		}
 		if around := d.around(r.Path); around != nil && around.Level == Write {

@@ -5,8 +5,7 @@ import "net/netip"
 // Decider answers requests for one policy. It is safe for concurrent use and
 // does not allocate.
 type Decider struct {
-	index     map[Path]int32 // where in nodes the path has its node
-	nodes     []node         // of every path that a rule names, and of all above it
+	tree      Tree[named]
 	unix      UnixRule
 	exact     map[string][]*Endpoint
 	one, many map[string][]*Endpoint
@@ -18,23 +17,18 @@ type Decider struct {
 	syscalls  map[string]*SyscallRule
 }
 
-// node is what the rules say about one path. Below: something named lies strictly
-// below it (execute rules too); readable: something readable does. Above is the node
-// of its directory.
-type node struct {
+// named is what the rules say about a path that one of them names, or that lies above
+// one. Below: something named lies strictly below it (execute rules too); readable:
+// something readable does.
+type named struct {
 	file            *FileRule
 	execute         *ExecuteRule
-	above           int32
 	below, readable bool
 }
 
-// noNode stands where there is no node.
-const noNode int32 = -1
-
 // NewDecider indexes p; it keeps no reference to later changes of p's lists.
 func NewDecider(p *Policy) *Decider {
-	room := 2 * (len(p.Files) + len(p.Execute))
-	d := &Decider{index: make(map[Path]int32, room), nodes: make([]node, 0, room), unix: p.Unix}
+	d := &Decider{tree: NewTree[named](2 * (len(p.Files) + len(p.Execute))), unix: p.Unix}
 	if p.Loopback.Host {
 		d.loopback = &p.Loopback
 	}
@@ -70,9 +64,9 @@ func (d *Decider) addFile(r *FileRule) {
 	if r.Path.root == Config {
 		return
 	}
-	i := d.named(r.Path)
-	d.nodes[i].file = r
-	d.markAbove(i, r.Level >= Read)
+	n := d.tree.Make(r.Path)
+	d.tree.At(n).file = r
+	d.markAbove(n, r.Level >= Read)
 	// A rule inside a system tree never covers what a slot is bound to.
 	if !inSystemTree(r.Path) || r.Path.IsRoot() && !r.Only {
 		d.levels[r.Path.root] |= 1 << r.Level
@@ -80,38 +74,23 @@ func (d *Decider) addFile(r *FileRule) {
 }
 
 func (d *Decider) addExecute(r *ExecuteRule) {
-	i := d.named(r.Path)
-	d.nodes[i].execute = r
-	d.markAbove(i, false)
+	n := d.tree.Make(r.Path)
+	d.tree.At(n).execute = r
+	d.markAbove(n, false)
 	if !inSystemTree(r.Path) {
 		d.runs[r.Path.root] = true
 	}
 }
 
-// named is the node of p, made with those above it if there is none yet.
-func (d *Decider) named(p Path) int32 {
-	if i, ok := d.index[p]; ok {
-		return i
-	}
-	above := noNode
-	if parent, ok := p.Parent(); ok {
-		above = d.named(parent)
-	}
-	i := int32(len(d.nodes))
-	d.index[p] = i
-	d.nodes = append(d.nodes, node{above: above})
-	return i
-}
-
 // markAbove says of everything above a node that something is named below it, and
 // whether that is readable.
-func (d *Decider) markAbove(i int32, readable bool) {
-	for i = d.nodes[i].above; i != noNode; i = d.nodes[i].above {
-		n := &d.nodes[i]
-		if n.below && (n.readable || !readable) {
+func (d *Decider) markAbove(n Node, readable bool) {
+	for n = d.tree.Above(n); n != NoNode; n = d.tree.Above(n) {
+		at := d.tree.At(n)
+		if at.below && (at.readable || !readable) {
 			return // and so it is for all above
 		}
-		n.below, n.readable = true, n.readable || readable
+		at.below, at.readable = true, at.readable || readable
 	}
 }
 
@@ -120,30 +99,17 @@ func (d *Decider) markAbove(i int32, readable bool) {
 type Point struct {
 	d     *Decider
 	path  Path
-	self  int32 // the node of the path
-	above int32 // the node that is nearest above it
+	self  *named // nil: no rule names it, nor anything below it
+	above Node
 }
 
 // At is the point of p.
 func (d *Decider) At(p Path) Point {
-	if i, ok := d.index[p]; ok {
-		return Point{d, p, i, d.nodes[i].above}
+	self, above := d.tree.Find(p)
+	if self == NoNode {
+		return Point{d, p, nil, above}
 	}
-	for q, ok := p.Parent(); ok; q, ok = q.Parent() {
-		if i, named := d.index[q]; named {
-			return Point{d, p, noNode, i}
-		}
-	}
-	return Point{d, p, noNode, noNode}
-}
-
-// node is what the rules say about the path itself, nil when they do not name it nor
-// anything below it.
-func (at Point) node() *node {
-	if at.self == noNode {
-		return nil
-	}
-	return &at.d.nodes[at.self]
+	return Point{d, p, d.tree.At(self), above}
 }
 
 // directory is the point of the directory that the path lies in; false for a root.
@@ -154,16 +120,16 @@ func (at Point) directory() (Point, bool) {
 
 // rule is the longest rule of the path's own root that covers it.
 func (at Point) rule() *FileRule {
-	if n := at.node(); n != nil && n.file != nil {
-		return n.file
+	if at.self != nil && at.self.file != nil {
+		return at.self.file
 	}
 	return at.d.covering(at.above)
 }
 
 // covering is the longest file rule that covers what lies below a node.
-func (d *Decider) covering(i int32) *FileRule {
-	for ; i != noNode; i = d.nodes[i].above {
-		if r := d.nodes[i].file; r != nil && !r.Only {
+func (d *Decider) covering(n Node) *FileRule {
+	for ; n != NoNode; n = d.tree.Above(n) {
+		if r := d.tree.At(n).file; r != nil && !r.Only {
 			return r
 		}
 	}
@@ -184,19 +150,19 @@ func (at Point) levelAt() (Level, *FileRule) {
 
 // executes is the rule that lets the path start, if it can be read.
 func (at Point) executes() *ExecuteRule {
-	if n := at.node(); n != nil && n.execute != nil {
-		return n.execute
+	if at.self != nil && at.self.execute != nil {
+		return at.self.execute
 	}
-	for i := at.above; i != noNode; i = at.d.nodes[i].above {
-		if r := at.d.nodes[i].execute; r != nil && !r.Only {
+	for n := at.above; n != NoNode; n = at.d.tree.Above(n) {
+		if r := at.d.tree.At(n).execute; r != nil && !r.Only {
 			return r
 		}
 	}
 	if at.path.root == Host {
 		return nil
 	}
-	if n := at.d.At(Path{}).node(); n != nil && n.execute != nil && !n.execute.Only {
-		return n.execute
+	if all := at.d.At(Path{}).self; all != nil && all.execute != nil && !all.execute.Only {
+		return all.execute
 	}
 	return nil
 }
@@ -207,8 +173,8 @@ func (d *Decider) fallback(p Path) *FileRule {
 	if p.root == Host {
 		return nil
 	}
-	if n := d.At(Path{}).node(); n != nil && n.file != nil && !n.file.Only {
-		return n.file
+	if all := d.At(Path{}).self; all != nil && all.file != nil && !all.file.Only {
+		return all.file
 	}
 	return nil
 }

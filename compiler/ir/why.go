@@ -8,11 +8,11 @@ import "strings"
 func (d *Decider) Chain(p Path) []*FileRule {
 	var out []*FileRule
 	at := d.At(p)
-	if n := at.node(); n != nil && n.file != nil {
-		out = append(out, n.file)
+	if at.self != nil && at.self.file != nil {
+		out = append(out, at.self.file)
 	}
-	for i := at.above; i != noNode; i = d.nodes[i].above {
-		if r := d.nodes[i].file; r != nil && !r.Only {
+	for n := at.above; n != NoNode; n = d.tree.Above(n) {
+		if r := d.tree.At(n).file; r != nil && !r.Only {
 			out = append(out, r)
 		}
 	}
