@@ -97,20 +97,22 @@ func (e *InadmissibleError) Error() string {
 // longest rule" and "the latest root with a covering rule" give one answer. What
 // only the machine knows (links, owners) is the runtime's to check. The error is
 // an *InadmissibleError.
-func (p *Policy) Admit(b Binding) error {
+func (p *Policy) Admit(b Binding) error { return p.admit(b, p.placed(b)) }
+
+func (p *Policy) admit(b Binding, rules []placed) error {
 	for _, slot := range Slots() {
 		at, ok := b.At(slot)
 		if !ok {
 			continue
 		}
-		if err := p.admitSlot(b, slot, at); err != nil {
+		if err := p.admitSlot(b, slot, at, rules); err != nil {
 			return err
 		}
 	}
-	return p.admitPairs(b)
+	return admitPairs(b, rules)
 }
 
-func (p *Policy) admitSlot(b Binding, slot Root, at Path) error {
+func (p *Policy) admitSlot(b Binding, slot Root, at Path, rules []placed) error {
 	if at.root != Host {
 		return &InadmissibleError{Slot: slot, At: at, Reason: "it is not an absolute path"}
 	}
@@ -125,8 +127,7 @@ func (p *Policy) admitSlot(b Binding, slot Root, at Path) error {
 	if !p.names(slot) {
 		return nil
 	}
-	earlier := NewDecider(p.boundBefore(slot, b))
-	if level, rule := earlier.At(at).levelAt(); rule != nil && level == Deny {
+	if rule := decidesBefore(slot, at, rules); rule != nil && rule.Level == Deny {
 		return &InadmissibleError{Slot: slot, At: at, Reason: "it lies inside a deny", Rules: []Rule{rule}}
 	}
 	return nil
@@ -138,19 +139,8 @@ func (p *Policy) names(slot Root) bool {
 		slices.ContainsFunc(p.Execute, func(r ExecuteRule) bool { return r.Path.root == slot })
 }
 
-// boundBefore is the policy of the roots before slot, bound.
-func (p *Policy) boundBefore(slot Root, b Binding) *Policy {
-	q := &Policy{Name: p.Name}
-	for _, r := range p.Files {
-		if r.Path.root < slot {
-			r.Path = b.Path(r.Path)
-			q.Files = append(q.Files, r)
-		}
-	}
-	return q
-}
-
-// placed is a rule with the path it has under a binding and the root it had.
+// placed is a rule with the path it has under a binding and the root it had: those
+// of files first, in the policy's order.
 type placed struct {
 	root Root
 	path Path
@@ -170,12 +160,42 @@ func (p *Policy) placed(b Binding) []placed {
 	return out
 }
 
-// admitPairs refuses a rule of a later root at or above a rule of an earlier one.
-func (p *Policy) admitPairs(b Binding) error {
-	rules := p.placed(b)
-	first := make(map[Path]placed, 2*len(rules)) // each rule's path and every ancestor → a rule of the earliest root there
+// decidesBefore is the rule of the roots before slot that decides what slot is bound
+// to, with its path; nil when none does. Of two rules for one path the later counts.
+func decidesBefore(slot Root, at Path, rules []placed) *FileRule {
+	around := map[Path]FileRule{}
 	for _, r := range rules {
-		if r.path.root != Host {
+		if file, ok := r.rule.(*FileRule); ok && r.root < slot && r.path.Covers(at) {
+			around[r.path] = *file
+		}
+	}
+	if len(around) == 0 {
+		return nil
+	}
+	for q := range at.Upward() {
+		if r, ok := around[q]; ok && (!r.Only || q == at) {
+			r.Path = q
+			return &r
+		}
+	}
+	return nil
+}
+
+// belowLater reports whether the rule lies where a later root is bound.
+func (r placed) belowLater(b Binding) bool {
+	for slot := r.root + 1; int(slot) < numRoots; slot++ {
+		if at, ok := b.At(slot); ok && at.Covers(r.path) {
+			return true
+		}
+	}
+	return false
+}
+
+// admitPairs refuses a rule of a later root at or above a rule of an earlier one.
+func admitPairs(b Binding, rules []placed) error {
+	first := map[Path]placed{} // path and ancestors of each rule that may be in the way of a later root → one of the earliest root there
+	for _, r := range rules {
+		if !r.belowLater(b) {
 			continue
 		}
 		for q := range r.path.Upward() {
@@ -183,6 +203,9 @@ func (p *Policy) admitPairs(b Binding) error {
 				first[q] = r
 			}
 		}
+	}
+	if len(first) == 0 {
+		return nil
 	}
 	for _, later := range rules {
 		earlier, ok := first[later.path]
@@ -202,17 +225,18 @@ func (p *Policy) admitPairs(b Binding) error {
 // the programs that endpoints and commands name; values keep their slots, which
 // Value.Join fills in. Slots without a binding stay. It fails as Admit does.
 func (p *Policy) Bind(b Binding) (*Policy, error) {
-	if err := p.Admit(b); err != nil {
+	rules := p.placed(b)
+	if err := p.admit(b, rules); err != nil {
 		return nil, err
 	}
 	q := *p
 	q.Files = slices.Clone(p.Files)
 	for i := range q.Files {
-		q.Files[i].Path = b.Path(q.Files[i].Path)
+		q.Files[i].Path = rules[i].path
 	}
 	q.Execute = slices.Clone(p.Execute)
 	for i := range q.Execute {
-		q.Execute[i].Path = b.Path(q.Execute[i].Path)
+		q.Execute[i].Path = rules[len(p.Files)+i].path
 	}
 	q.Endpoints = slices.Clone(p.Endpoints)
 	for i := range q.Endpoints {
