@@ -113,10 +113,8 @@ func (s *sandbox) nodes() []ir.Path {
 	for p := range s.facts {
 		add(p)
 	}
-	for _, c := range []cover{s.domain.starts, s.domain.reads, s.domain.writes} {
-		for p := range c.paths {
-			add(p)
-		}
+	for n := range ir.Node(s.domain.tree.Len()) {
+		add(s.domain.tree.Path(n))
 	}
 	// A slot of the configuration that is left out stays a slot.
 	slot, _ := s.machine.binding.At(s.machine.moved)
@@ -135,45 +133,45 @@ func (s *sandbox) compare(q ir.Path) error {
 	}
 	at := s.table.Resolve(q)
 	linked := at != q
-	a := s.table.Access(at)
-	runs := a.Read && s.domain.starts.has(at)
-	connects := a.Read && s.unix
+	a, landlock, means := s.table.Access(at), s.domain.at(at), s.means.At(at)
 	for _, c := range [...]struct {
-		kind    ir.RequestKind
-		allowed bool
+		kind            ir.RequestKind
+		allowed, passes bool // by the mounts and what else decides; by Landlock
 	}{
-		{ir.ReadRequest, a.Read}, {ir.ListRequest, a.Read}, {ir.StatRequest, a.Stat}, {ir.WriteRequest, a.Write},
-		{ir.ExecuteRequest, runs}, {ir.ConnectUnixRequest, connects},
+		{ir.ReadRequest, a.Read, landlock.read()}, {ir.ListRequest, a.Read, landlock.read()}, {ir.StatRequest, a.Stat, true},
+		{ir.WriteRequest, a.Write, landlock.write()}, {ir.ExecuteRequest, a.Read && landlock&starts != 0, landlock.start()},
+		{ir.ConnectUnixRequest, a.Read && s.unix, true},
 	} {
-		r := ir.Request{Kind: c.kind, Path: at}
-		d := s.means.Decide(r)
+		d := means.Decide(c.kind)
 		if d.Allow != c.allowed && (c.allowed || !linked && !s.tighter(q)) {
-			return s.mismatch(r, d)
+			return s.mismatch(ir.Request{Kind: c.kind, Path: at}, d)
 		}
-		if d.Allow && c.allowed && !s.domain.allows(s.table, r) {
-			return s.withheld(r, d)
+		if d.Allow && c.allowed && !c.passes {
+			return s.withheld(ir.Request{Kind: c.kind, Path: at}, d)
 		}
 	}
-	return s.compareName(q)
+	if linked {
+		a, means = s.table.Access(q), s.means.At(q)
+	}
+	return s.compareName(q, a, means)
 }
 
 // compareName holds the words about names, which follow no link at q itself.
-func (s *sandbox) compareName(q ir.Path) error {
+func (s *sandbox) compareName(q ir.Path, a bwrap.Access, means ir.Point) error {
 	parent, ok := q.Parent()
 	if !ok || s.table.Resolve(parent) != parent {
 		return nil // the same directory's other name answers
 	}
-	a := s.table.Access(q)
+	passes := !a.Name || s.domain.at(parent).write()
 	for _, kind := range [...]ir.RequestKind{ir.CreateRequest, ir.RemoveRequest} {
-		r := ir.Request{Kind: kind, Path: q}
-		d := s.means.Decide(r)
+		d := means.Decide(kind)
 		if d.Allow != a.Name && (a.Name || !s.tighter(q)) {
-			return s.mismatch(r, d)
+			return s.mismatch(ir.Request{Kind: kind, Path: q}, d)
 		}
 		// A rename or link is allowed where both names are, so these answers are the
 		// answers about pairs; across mounts it fails, which is declared.
-		if d.Allow && a.Name && !s.domain.allows(s.table, r) {
-			return s.withheld(r, d)
+		if d.Allow && a.Name && !passes {
+			return s.withheld(ir.Request{Kind: kind, Path: q}, d)
 		}
 	}
 	return nil

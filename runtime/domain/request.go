@@ -61,23 +61,24 @@ func For(rules *landlock.Rules, abi int, b ir.Binding, link func(string) bool) *
 	bound := rules.Bind(b)
 	grants := map[string]Grant{}
 	for _, list := range []struct {
-		rules []landlock.BoundRule
+		rules []landlock.Rule
 		by    landlock.Giver
 	}{{bound.Execute, landlock.ByExecute}, {bound.Read, landlock.ByRead}, {bound.Write, landlock.ByWrite}} {
 		file := asked.GivenBy(list.by, landlock.File)
 		directory := asked.GivenBy(list.by, landlock.File, landlock.Directory)
 		for _, rule := range list.rules {
-			if link(rule.Path) {
+			path := rule.Path.String()
+			if link(path) {
 				continue
 			}
-			g := grants[rule.Path]
-			g.Path, g.File = rule.Path, g.File|file
+			g := grants[path]
+			g.Path, g.File = path, g.File|file
 			if rule.Only {
 				g.Directory |= directory & landlock.ReadDir
 			} else {
 				g.Directory |= directory
 			}
-			grants[rule.Path] = g
+			grants[path] = g
 		}
 	}
 	for _, g := range grants {

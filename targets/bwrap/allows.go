@@ -78,10 +78,13 @@ func (t *Table) AbsentDevice(p ir.Path) bool {
 // Resolve follows the links that bwrap made on the way to p, the last component
 // included, as opening p does.
 func (t *Table) Resolve(p ir.Path) ir.Path {
+	if t.links == 0 {
+		return p
+	}
 	for range maxLinks {
 		var link *Entry
-		for q := range p.Upward() {
-			if e := t.at(q); e != nil && e.Kind == SymbolicLink {
+		for n := t.nearest(p); n != ir.NoNode; n = t.tree.Above(n) {
+			if e := t.entry(n); e != nil && e.Kind == SymbolicLink {
 				link = e
 			}
 		}
@@ -101,7 +104,7 @@ func (t *Table) Resolve(p ir.Path) ir.Path {
 // removed and moved without following them (rename(2), unlink(2)).
 func (t *Table) resolveName(p ir.Path) ir.Path {
 	parent, ok := p.Parent()
-	if !ok || t.links == 0 {
+	if !ok {
 		return p
 	}
 	return t.Resolve(parent).Join(p.Base())

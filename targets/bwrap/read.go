@@ -25,7 +25,7 @@ func ReadStream(data []byte) (*Table, error) {
 		return nil, err
 	}
 	// Most options are mounts, with two arguments.
-	r := reader{table: newTable(len(elements) / 3), seen: map[string]bool{}, below: map[ir.Path]bool{}}
+	r := reader{table: newTable(len(elements) / 3), seen: map[string]bool{}}
 	r.table.put(Entry{Kind: Root, Mode: listMode, Writable: true})
 	for len(elements) > 0 {
 		option := elements[0]
@@ -68,8 +68,7 @@ type reader struct {
 	phase int
 	mode  string // of the next option; "" when unsaid
 	size  string
-	seen  map[string]bool  // options and descriptors that stand once
-	below map[ir.Path]bool // something that was put in place lies strictly below
+	seen  map[string]bool // options and descriptors that stand once
 }
 
 // once refuses a second appearance of key.

@@ -32,18 +32,11 @@ func (r *reader) mount(option string, args []string) error {
 	if old := r.table.at(p); old != nil && !(old.ByDev && (old.Kind == MadeDirectory || old.Kind == DeviceNode)) {
 		return fmt.Errorf("%w: %s over %s, which already is a %s", ErrFragment, option, p, old.Kind)
 	}
-	r.put(e)
+	r.table.put(e)
 	if e.Kind == DevMount {
 		r.minimalDev(p)
 	}
 	return nil
-}
-
-func (r *reader) put(e Entry) {
-	r.table.put(e)
-	for q, ok := e.Path.Parent(); ok && !r.below[q]; q, ok = q.Parent() {
-		r.below[q] = true
-	}
 }
 
 // made is what the option leaves at p.
@@ -97,7 +90,7 @@ func (r *reader) made(option string, args []string, p ir.Path, mode, size string
 // 0755, in memory or on the host. A mount under something that is no directory,
 // or above one that exists, is refused.
 func (r *reader) parents(p ir.Path) error {
-	if r.below[p] {
+	if r.table.covers(p) {
 		return fmt.Errorf("%w: %s would hide what lies below it", ErrFragment, p)
 	}
 	var missing []ir.Path
@@ -116,7 +109,7 @@ func (r *reader) parents(p ir.Path) error {
 		break
 	}
 	for i := len(missing) - 1; i >= 0; i-- {
-		r.put(Entry{Path: missing[i], Kind: MadeDirectory, Mode: listMode})
+		r.table.put(Entry{Path: missing[i], Kind: MadeDirectory, Mode: listMode})
 	}
 	return nil
 }
@@ -126,7 +119,7 @@ func (r *reader) parents(p ir.Path) error {
 func (r *reader) minimalDev(p ir.Path) {
 	put := func(name string, e Entry) {
 		e.Path, e.ByDev = p.Join(name), true
-		r.put(e)
+		r.table.put(e)
 	}
 	link := func(name, target string) {
 		put(name, Entry{Kind: SymbolicLink, Target: ir.MustPath(target)})

@@ -96,25 +96,36 @@ type Table struct {
 	Entries   []Entry
 	Isolation Isolation
 
-	index map[ir.Path]int
+	tree  ir.Tree[stand]
 	links int
+}
+
+// stand is what stands at a path: the number of its entry, counted from 1, if it has
+// one. Below: some entry lies strictly below.
+type stand struct {
+	entry int
+	below bool
 }
 
 // newTable has room for that many entries.
 func newTable(room int) *Table {
-	return &Table{Entries: make([]Entry, 0, room), index: make(map[ir.Path]int, room)}
+	return &Table{Entries: make([]Entry, 0, room), tree: ir.NewTree[stand](room)}
 }
 
 // put adds an entry. What was only made at its path gives way.
 func (t *Table) put(e Entry) {
-	if i, ok := t.index[e.Path]; ok {
-		t.Entries = slices.Delete(t.Entries, i, i+1)
-		for j := i; j < len(t.Entries); j++ {
-			t.index[t.Entries[j].Path] = j
+	n := t.tree.Make(e.Path)
+	if i := t.tree.At(n).entry; i != 0 {
+		t.Entries = slices.Delete(t.Entries, i-1, i)
+		for j := i - 1; j < len(t.Entries); j++ {
+			t.tree.At(t.tree.Make(t.Entries[j].Path)).entry = j + 1
 		}
 	}
-	t.index[e.Path] = len(t.Entries)
 	t.Entries = append(t.Entries, e)
+	t.tree.At(n).entry = len(t.Entries)
+	for a := t.tree.Above(n); a != ir.NoNode && !t.tree.At(a).below; a = t.tree.Above(a) {
+		t.tree.At(a).below = true
+	}
 	if e.Kind == SymbolicLink {
 		t.links++
 	}
@@ -122,16 +133,37 @@ func (t *Table) put(e Entry) {
 
 // at is the entry of exactly that path.
 func (t *Table) at(p ir.Path) *Entry {
-	if i, ok := t.index[p]; ok {
-		return &t.Entries[i]
+	n, _ := t.tree.Find(p)
+	return t.entry(n)
+}
+
+// entry is that of the node, nil when it has none.
+func (t *Table) entry(n ir.Node) *Entry {
+	if n == ir.NoNode || t.tree.At(n).entry == 0 {
+		return nil
 	}
-	return nil
+	return &t.Entries[t.tree.At(n).entry-1]
+}
+
+// covers reports whether some entry lies strictly below p.
+func (t *Table) covers(p ir.Path) bool {
+	n, _ := t.tree.Find(p)
+	return n != ir.NoNode && t.tree.At(n).below
+}
+
+// nearest is the node of p, or the nearest above it.
+func (t *Table) nearest(p ir.Path) ir.Node {
+	self, above := t.tree.Find(p)
+	if self != ir.NoNode {
+		return self
+	}
+	return above
 }
 
 // mounted is the mount that p lies on: the deepest at or above it.
 func (t *Table) mounted(p ir.Path) *Entry {
-	for q := range p.Upward() {
-		if e := t.at(q); e != nil && e.isMount() {
+	for n := t.nearest(p); n != ir.NoNode; n = t.tree.Above(n) {
+		if e := t.entry(n); e != nil && e.isMount() {
 			return e
 		}
 	}

@@ -124,15 +124,8 @@ func find(rules []Rule, p ir.Path) (Rule, bool) {
 	return rules[i], true
 }
 
-// BoundRule is a Rule on one machine.
-type BoundRule struct {
-	Path           string
-	Only, Optional bool
-	Origin         ir.Origin
-}
-
-// Bound is the rules on one machine.
-type Bound struct{ Execute, Read, Write []BoundRule }
+// Bound is the rules on one machine: none of their paths starts in a slot.
+type Bound struct{ Execute, Read, Write []Rule }
 
 // Bind is what is granted on a machine. A rule in a slot that is not bound grants
 // nothing and is left out.
@@ -140,11 +133,11 @@ func (r *Rules) Bind(b ir.Binding) Bound {
 	return Bound{bind(r.Execute, b), bind(r.Read, b), bind(r.Write, b)}
 }
 
-func bind(rules []Rule, b ir.Binding) []BoundRule {
-	var out []BoundRule
+func bind(rules []Rule, b ir.Binding) []Rule {
+	out := make([]Rule, 0, len(rules))
 	for _, r := range rules {
-		if p := b.Path(r.Path); p.Root() == ir.Host {
-			out = append(out, BoundRule{p.String(), r.Only, r.Optional, r.Origin})
+		if r.Path = b.Path(r.Path); r.Path.Root() == ir.Host {
+			out = append(out, r)
 		}
 	}
 	return out
