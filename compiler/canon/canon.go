@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"sync"
 )
 
 // maxInteger is the largest whole number every JSON reader keeps exactly
@@ -28,8 +30,19 @@ var ErrNotCanonical = errors.New("not canonical JSON")
 // with string keys, slices, strings, booleans and whole numbers. A nil slice is
 // an empty array. A float, a nil pointer or invalid UTF-8 is an error.
 func Marshal(v any) ([]byte, error) {
-	return encode(nil, reflect.ValueOf(v))
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	data, err := encode((*room)[:0], reflect.ValueOf(v))
+	if err != nil {
+		return nil, err
+	}
+	*room = data
+	return bytes.Clone(data), nil
 }
+
+// rooms are texts to write over: to let each grow by itself takes several times its
+// size.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
 
 // Unmarshal decodes data into v and refuses anything that Marshal would not
 // have written for that value, unknown members included.
@@ -42,10 +55,13 @@ func Unmarshal(data []byte, v any) error {
 	if err := dec.Decode(v); err != nil {
 		return fmt.Errorf("%w: %v", ErrNotCanonical, err)
 	}
-	again, err := encode(make([]byte, 0, len(data)), reflect.ValueOf(v))
+	room := rooms.Get().(*[]byte)
+	defer rooms.Put(room)
+	again, err := encode(slices.Grow((*room)[:0], len(data)), reflect.ValueOf(v))
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrNotCanonical, err)
 	}
+	*room = again
 	if !bytes.Equal(again, data) {
 		return fmt.Errorf("%w: differs from its canonical form at byte %d", ErrNotCanonical, firstDifference(again, data))
 	}

@@ -86,6 +86,15 @@ func (t *Tree[T]) Find(p Path) (self, above Node) {
 	return NoNode, NoNode
 }
 
+// Nearest is the node of p, or the nearest one above it.
+func (t *Tree[T]) Nearest(p Path) Node {
+	self, above := t.Find(p)
+	if self != NoNode {
+		return self
+	}
+	return above
+}
+
 // Len is the number of nodes.
 func (t *Tree[T]) Len() int { return len(t.nodes) }
 

@@ -83,7 +83,7 @@ func (t *Table) Resolve(p ir.Path) ir.Path {
 	}
 	for range maxLinks {
 		var link *Entry
-		for n := t.nearest(p); n != ir.NoNode; n = t.tree.Above(n) {
+		for n := t.tree.Nearest(p); n != ir.NoNode; n = t.tree.Above(n) {
 			if e := t.entry(n); e != nil && e.Kind == SymbolicLink {
 				link = e
 			}

@@ -11,7 +11,7 @@ func (p *plan) build() error {
 	p.root()
 	for _, o := range p.ops {
 		shows := o.active && o.shown
-		if o.at.IsRoot() || !shows && !p.needed[o.at] {
+		if o.at.IsRoot() || !shows && !p.marked(o.at).needed {
 			continue
 		}
 		if err := p.leadToSlot(o); err != nil {

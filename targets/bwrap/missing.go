@@ -25,7 +25,7 @@ func (p *plan) missing(o *placed) error {
 	}
 	p.wanted = append(p.wanted, Placeholder{Path: o.at})
 	o.active, o.shown, o.kind = true, true, File
-	p.decides[o.at] = o
+	p.mark(o.at).decides = o
 	return nil
 }
 
@@ -63,7 +63,7 @@ func (p *plan) blocked(at ir.Path) bool {
 func (p *plan) hold(at ir.Path) {
 	for q, ok := at.Parent(); ok; q, ok = q.Parent() {
 		if fact, known := p.facts[q]; !known || fact.Kind != Missing {
-			p.needed[q] = true
+			p.mark(q).needed = true
 		}
 	}
 }
@@ -81,14 +81,14 @@ func (p *plan) want() {
 		if len(o.hops) > 0 {
 			from = o.hops[0].link
 		}
-		for q, ok := from.Parent(); ok && !p.needed[q]; q, ok = q.Parent() {
-			p.needed[q] = true
+		for n := p.marks.Above(p.marks.Make(from)); n != ir.NoNode && !p.marks.At(n).needed; n = p.marks.Above(n) {
+			p.marks.At(n).needed = true
 		}
 	}
 	for _, o := range p.ops {
 		// An optional rule for a missing path is as if unsaid: what leads over it to a
 		// missing protected name has to be made all the same.
-		if o.States() && !(o.Optional && !o.active) || !p.needed[o.at] || p.decider(o.at).level() != ir.Write {
+		if o.States() && !(o.Optional && !o.active) || !p.marked(o.at).needed || p.decider(o.at).level() != ir.Write {
 			continue
 		}
 		if fact, known := p.facts[o.at]; known && fact.Kind == Missing {

@@ -3,14 +3,13 @@ package bwrap
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
 
 // placed is an operation under a binding, and what its facts make of it.
 type placed struct {
-	Operation
+	*Operation
 	at     ir.Path
 	around *placed // the active operation that decides at, apart from this one
 	kind   Kind
@@ -37,12 +36,29 @@ type plan struct {
 	facts   Facts
 	links   bool // some fact is a link
 	ops     []*placed
-	decides map[ir.Path]*placed // active operations that decide the paths below them
-	nodes   map[ir.Path]*placed // active operations about one node, or a link
-	needed  map[ir.Path]bool    // something with an entry, or a held name, lies below
+	marks   ir.Tree[mark]
 	wanted  []Placeholder
 	lacking *MissingError // nil when nothing is
 	table   *Table
+}
+
+// mark is what a plan notes at a path.
+type mark struct {
+	named   *placed // the first that a rule names there or below
+	decides *placed // active, and decides the paths below it
+	node    *placed // active, and about one node, or a link
+	needed  bool    // something with an entry, or a held name, lies below
+}
+
+// mark is the path's, to be written to.
+func (p *plan) mark(at ir.Path) *mark { return p.marks.At(p.marks.Make(at)) }
+
+// marked is what the path's mark says.
+func (p *plan) marked(at ir.Path) mark {
+	if n, _ := p.marks.Find(at); n != ir.NoNode {
+		return *p.marks.At(n)
+	}
+	return mark{}
 }
 
 // Placeholder is a node that the runtime makes on the host before a run, so that
@@ -108,8 +124,7 @@ func (s *Set) NamedPaths(b ir.Binding) []ir.Path {
 func (s *Set) plan(b ir.Binding, f Facts) (*plan, error) {
 	room := len(s.Operations)
 	p := &plan{
-		binding: b, facts: f, decides: make(map[ir.Path]*placed, room), nodes: map[ir.Path]*placed{},
-		needed: make(map[ir.Path]bool, room), table: newTable(room),
+		binding: b, facts: f, marks: ir.NewTree[mark](room), table: newTable(room), ops: make([]*placed, 0, room),
 	}
 	for _, fact := range f {
 		p.links = p.links || fact.Kind == Link
@@ -118,14 +133,19 @@ func (s *Set) plan(b ir.Binding, f Facts) (*plan, error) {
 		return nil, err
 	}
 	var faults []error
+	note := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
 	for _, o := range p.ops {
-		faults = append(faults, p.activate(o))
+		note(p.activate(o))
 	}
 	if p.lacking != nil {
 		faults = append(faults, p.lacking)
 	}
 	for _, o := range p.ops {
-		faults = append(faults, p.followed(o))
+		note(p.followed(o))
 	}
 	if err := together(faults); err != nil {
 		return nil, err
@@ -136,7 +156,6 @@ func (s *Set) plan(b ir.Binding, f Facts) (*plan, error) {
 
 // together is all faults that are some; a single one stays itself.
 func together(faults []error) error {
-	faults = slices.DeleteFunc(faults, func(err error) bool { return err == nil })
 	if len(faults) == 1 {
 		return faults[0]
 	}
@@ -146,8 +165,9 @@ func together(faults []error) error {
 // place binds every operation and holds the binding to the order of roots: no
 // rule of a later root at or above one of an earlier root.
 func (p *plan) place(s *Set) error {
-	first := make(map[ir.Path]*placed, len(s.Operations))
-	for _, o := range s.Operations {
+	ops := make([]placed, len(s.Operations))
+	for i := range s.Operations {
+		o := &s.Operations[i]
 		at, bound := p.binding.At(o.Path.Root())
 		if !bound && o.Path.Root() == ir.Config {
 			continue
@@ -155,20 +175,19 @@ func (p *plan) place(s *Set) error {
 		if !bound || at.Root() != ir.Host || at.IsRoot() && o.Path.Root() != ir.Host {
 			return &BindingError{Slot: o.Path.Root(), Reason: "it has no directory of its own"}
 		}
-		q := &placed{Operation: o, at: p.binding.Path(o.Path)}
+		q := &ops[i]
+		q.Operation, q.at = o, p.binding.Path(o.Path)
 		q.end = q.at
 		p.ops = append(p.ops, q)
 		if !o.States() {
 			continue
 		}
-		if other := first[q.at]; other != nil && (other.Path.Root() < o.Path.Root() || other.at == q.at) {
+		n := p.marks.Make(q.at)
+		if other := p.marks.At(n).named; other != nil && (other.Path.Root() < o.Path.Root() || other.at == q.at) {
 			return &BindingError{o.Path.Root(), "its rule would stand at or above one of an earlier root", q.at, other.at, o.Origin, other.Origin}
 		}
-		for a := range q.at.Upward() {
-			if first[a] != nil {
-				break
-			}
-			first[a] = q
+		for ; n != ir.NoNode && p.marks.At(n).named == nil; n = p.marks.Above(n) {
+			p.marks.At(n).named = q
 		}
 	}
 	return nil
@@ -176,8 +195,8 @@ func (p *plan) place(s *Set) error {
 
 // decider is the active operation that decides p by covering it.
 func (p *plan) decider(at ir.Path) *placed {
-	for q := range at.Upward() {
-		if o := p.decides[q]; o != nil {
+	for n := p.marks.Nearest(at); n != ir.NoNode; n = p.marks.Above(n) {
+		if o := p.marks.At(n).decides; o != nil {
 			return o
 		}
 	}
@@ -209,16 +228,16 @@ func (p *plan) activate(o *placed) error {
 	o.active = true
 	switch {
 	case len(o.hops) > 0:
-		p.nodes[o.at] = o
+		p.mark(o.at).node = o
 		return p.linked(o)
 	case o.Verb == Pin: // decides nothing below
 	case o.Only || o.Verb == Skeleton:
-		p.nodes[o.at] = o
+		p.mark(o.at).node = o
 	default:
-		p.decides[o.at] = o
+		p.mark(o.at).decides = o
 	}
 	o.shown = o.holds()
-	if parent, ok := o.at.Parent(); ok && o.Verb == Mask && o.shown && p.nodes[parent] != nil {
+	if parent, ok := o.at.Parent(); ok && o.Verb == Mask && o.shown && p.marked(parent).node != nil {
 		return &NodeError{o.at, o.kind, o.Origin, "a hole can be seen, and only() of the directory it lies in says that nothing there is"}
 	}
 	return o.keepable()
@@ -308,7 +327,7 @@ func (p *plan) followed(o *placed) error {
 }
 
 func (p *plan) readable(at ir.Path) bool {
-	if o := p.nodes[at]; o != nil {
+	if o := p.marked(at).node; o != nil {
 		return o.Verb != Mask
 	}
 	return p.decider(at).level() >= ir.Read

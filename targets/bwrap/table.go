@@ -151,18 +151,9 @@ func (t *Table) covers(p ir.Path) bool {
 	return n != ir.NoNode && t.tree.At(n).below
 }
 
-// nearest is the node of p, or the nearest above it.
-func (t *Table) nearest(p ir.Path) ir.Node {
-	self, above := t.tree.Find(p)
-	if self != ir.NoNode {
-		return self
-	}
-	return above
-}
-
 // mounted is the mount that p lies on: the deepest at or above it.
 func (t *Table) mounted(p ir.Path) *Entry {
-	for n := t.nearest(p); n != ir.NoNode; n = t.tree.Above(n) {
+	for n := t.tree.Nearest(p); n != ir.NoNode; n = t.tree.Above(n) {
 		if e := t.entry(n); e != nil && e.isMount() {
 			return e
 		}
