@@ -1,7 +1,6 @@
 package targets
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -14,6 +13,7 @@ type sandbox struct {
 	*validator
 	machine machine
 	facts   bwrap.Facts
+	files   bool // some fact is a file
 	table   *bwrap.Table
 	domain  domain // what Landlock grants
 	means   *ir.Decider
@@ -24,15 +24,15 @@ type sandbox struct {
 // nil when the runtime would refuse the class.
 func (v *validator) sandbox(m machine, bound *ir.Policy) (*sandbox, error) {
 	s := &sandbox{validator: v, machine: m, facts: v.facts(m)}
-	missing := func(p ir.Path) bool {
-		for q := range p.Upward() {
-			if fact, ok := s.facts[q]; ok && fact.Kind == bwrap.Missing {
-				return true
-			}
-		}
-		return false
+	s.bound = bound
+	missing := func(ir.Path) bool { return false }
+	if m.kinds == optionalMissing {
+		missing = s.missing
+		s.bound = bound.Without(missing)
 	}
-	s.bound = bound.Without(missing)
+	for _, fact := range s.facts {
+		s.files = s.files || fact.Kind == bwrap.File
+	}
 	s.means = ir.NewDecider(s.bound)
 	var err error
 	if s.table, err = v.read.Set.Table(m.binding, s.facts); err != nil {
@@ -45,7 +45,18 @@ func (v *validator) sandbox(m machine, bound *ir.Policy) (*sandbox, error) {
 	return s, nil
 }
 
-// machine compares policy and artifacts on one class.
+// missing reports whether the path is not there, or something above it is not.
+func (s *sandbox) missing(p ir.Path) bool {
+	for q := range p.Upward() {
+		if fact, ok := s.facts[q]; ok && fact.Kind == bwrap.Missing {
+			return true
+		}
+	}
+	return false
+}
+
+// machine compares policy and artifacts on one class. Of several faults it reports
+// that of the first path.
 func (v *validator) machine(m machine, bound *ir.Policy) error {
 	s, err := v.sandbox(m, bound)
 	if s == nil || err != nil {
@@ -54,12 +65,21 @@ func (v *validator) machine(m machine, bound *ir.Policy) error {
 	if err := s.printed(); err != nil {
 		return err
 	}
+	var fault error
+	var at ir.Path
 	for _, p := range s.nodes() {
-		for _, q := range []ir.Path{p, p.Join(v.fresh)} {
+		if fault != nil && at.Compare(p) < 0 {
+			continue
+		}
+		for _, q := range [...]ir.Path{p, p.Join(v.fresh)} {
 			if err := s.compare(q); err != nil {
-				return err
+				fault, at = err, p
+				break
 			}
 		}
+	}
+	if fault != nil {
+		return fault
 	}
 	return s.backed()
 }
@@ -88,42 +108,35 @@ func (s *sandbox) printed() error {
 }
 
 // nodes is the joint trie (O2): every path that the policy or an artifact names,
-// every ancestor. What lies below a node and below no child of it is one class; a fresh
-// name stands for it.
+// every ancestor, in no order. What lies below a node and below no child of it is one
+// class; a fresh name stands for it.
 func (s *sandbox) nodes() []ir.Path {
-	nodes := make(map[ir.Path]bool, 2*len(s.table.Entries))
-	add := func(p ir.Path) {
-		for q := range p.Upward() {
-			if nodes[q] {
-				return
-			}
-			nodes[q] = true
-		}
-	}
+	nodes := ir.NewTree[struct{}](2 * len(s.table.Entries))
 	for _, r := range s.bound.Files {
-		add(s.machine.binding.Path(r.Path))
+		// A slot of the configuration that is left out stays a slot.
+		nodes.Make(s.machine.binding.Path(r.Path))
 	}
 	for _, r := range s.bound.Execute {
-		add(r.Path)
+		nodes.Make(r.Path)
 	}
 	for _, e := range s.table.Entries {
-		add(e.Path)
-		add(e.Target)
+		nodes.Make(e.Path)
+		nodes.Make(e.Target)
 	}
 	for p := range s.facts {
-		add(p)
+		nodes.Make(p)
 	}
 	for n := range ir.Node(s.domain.tree.Len()) {
-		add(s.domain.tree.Path(n))
+		nodes.Make(s.domain.tree.Path(n))
 	}
-	// A slot of the configuration that is left out stays a slot.
 	slot, _ := s.machine.binding.At(s.machine.moved)
-	for p := range nodes {
-		if p.Root() != ir.Host || !slot.Covers(p) && !p.Covers(slot) {
-			delete(nodes, p)
+	out := make([]ir.Path, 0, nodes.Len())
+	for n := range ir.Node(nodes.Len()) {
+		if p := nodes.Path(n); p.Root() == ir.Host && (slot.Covers(p) || p.Covers(slot)) {
+			out = append(out, p)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(nodes), ir.Path.Compare)
+	return out
 }
 
 // compare holds every request word about q to the policy's answer.
@@ -179,6 +192,9 @@ func (s *sandbox) compareName(q ir.Path, a bwrap.Access, means ir.Point) error {
 
 // impossible reports whether q lies below something that is no directory.
 func (s *sandbox) impossible(q ir.Path) bool {
+	if !s.files {
+		return false
+	}
 	for p, ok := q.Parent(); ok; p, ok = p.Parent() {
 		if fact, known := s.facts[p]; known && fact.Kind == bwrap.File {
 			return true

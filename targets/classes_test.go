@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -50,7 +51,7 @@ func TestRandomRequestsGetTheAnswerOfTheirClass(t *testing.T) {
 		if !ok {
 			return
 		}
-		nodes := s.nodes()
+		nodes := slices.SortedFunc(slices.Values(s.nodes()), ir.Path.Compare)
 		named := map[ir.Path]bool{}
 		for _, n := range nodes {
 			named[n] = true

@@ -171,52 +171,72 @@ func (v *validator) written() (ir.Path, bool) {
 // grants no less than its surroundings; one class leaves all optional paths out, and
 // one makes files of all that can be files.
 func (v *validator) facts(m machine) bwrap.Facts {
-	room := len(v.read.Set.Operations)
-	f := make(bwrap.Facts, room)
-	inner, needed := make(map[ir.Path]bool, room), make(map[ir.Path]bool, room)
-	mark := func(set map[ir.Path]bool, p ir.Path) {
-		for q, ok := p.Parent(); ok && !set[q]; q, ok = q.Parent() {
-			set[q] = true
-		}
-	}
-	need := func(p ir.Path, optional bool) {
-		if !optional {
-			needed[p] = true
-			mark(needed, p)
-		}
-	}
-	for _, o := range v.read.Set.Operations {
-		mark(inner, m.binding.Path(o.Path))
-		need(m.binding.Path(o.Path), o.Optional || !o.States())
-	}
-	for _, r := range v.policy.Execute {
-		need(m.binding.Path(r.Path), r.Optional)
-	}
-	for _, p := range v.read.Set.NamedPaths(m.binding) {
+	named := v.read.Set.NamedPaths(m.binding)
+	f := make(bwrap.Facts, len(named))
+	for _, p := range named {
 		f[p] = bwrap.Fact{Kind: bwrap.Directory}
-		if m.kinds == leavesAreFiles && !inner[p] {
-			f[p] = bwrap.Fact{Kind: bwrap.File}
-		}
+	}
+	if m.kinds == leavesAreFiles {
+		v.leaves(m.binding, f)
 	}
 	for _, r := range v.policy.Files {
 		p := m.binding.Path(r.Path)
-		if _, named := f[p]; !named {
-			continue
-		}
-		switch {
-		case r.Only && r.Level != ir.Read:
+		if _, named := f[p]; named && r.Only && r.Level != ir.Read {
 			f[p] = bwrap.Fact{Kind: bwrap.File}
-		case m.kinds == optionalMissing && r.Optional && !needed[p]:
-			f[p] = bwrap.Fact{Kind: bwrap.Missing}
 		}
 	}
-	for _, r := range v.policy.Execute {
-		p := m.binding.Path(r.Path)
-		if _, named := f[p]; named && m.kinds == optionalMissing && r.Optional && !needed[p] {
-			f[p] = bwrap.Fact{Kind: bwrap.Missing}
-		}
+	if m.kinds == optionalMissing {
+		v.leaveOut(m.binding, f)
 	}
 	return f
+}
+
+// markAbove puts all above p into the set, which has with each path all above it.
+func markAbove(set map[ir.Path]bool, p ir.Path) {
+	for q, ok := p.Parent(); ok && !set[q]; q, ok = q.Parent() {
+		set[q] = true
+	}
+}
+
+// leaves makes files of the paths that no operation lies below.
+func (v *validator) leaves(b ir.Binding, f bwrap.Facts) {
+	inner := make(map[ir.Path]bool, len(f))
+	for _, o := range v.read.Set.Operations {
+		markAbove(inner, b.Path(o.Path))
+	}
+	for p := range f {
+		if !inner[p] {
+			f[p] = bwrap.Fact{Kind: bwrap.File}
+		}
+	}
+}
+
+// leaveOut makes the optional paths missing that nothing needs which is not optional.
+func (v *validator) leaveOut(b ir.Binding, f bwrap.Facts) {
+	needed := make(map[ir.Path]bool, len(f))
+	need := func(p ir.Path, optional bool) {
+		if !optional {
+			needed[p] = true
+			markAbove(needed, p)
+		}
+	}
+	for _, o := range v.read.Set.Operations {
+		need(b.Path(o.Path), o.Optional || !o.States())
+	}
+	for _, r := range v.policy.Execute {
+		need(b.Path(r.Path), r.Optional)
+	}
+	leave := func(p ir.Path, optional bool) {
+		if _, named := f[p]; named && optional && !needed[p] {
+			f[p] = bwrap.Fact{Kind: bwrap.Missing}
+		}
+	}
+	for _, r := range v.policy.Files {
+		leave(b.Path(r.Path), r.Optional && !(r.Only && r.Level != ir.Read))
+	}
+	for _, r := range v.policy.Execute {
+		leave(b.Path(r.Path), r.Optional)
+	}
 }
 
 // refuses reports whether the runtime would refuse the class: no command runs
