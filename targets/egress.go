@@ -41,6 +41,7 @@ func (v *validator) egress() error {
 	if err != nil {
 		return err
 	}
+	v.read.Egress = rules
 	if rules.Policy != v.policy.Name {
 		return v.differs(egressFile, "it is for policy %q", rules.Policy)
 	}

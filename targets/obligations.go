@@ -2,7 +2,7 @@ package targets
 
 import (
 	"cmp"
-	"sync"
+	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
@@ -29,33 +29,39 @@ var obligations = []struct {
 // fragment reads the artifacts strictly (O1): each reader accepts what its printer
 // writes and nothing else. The texts for people are the renderings of what is used.
 func (v *validator) fragment() error {
-	var err error
-	if v.read, err = ReadLinux(v.files); err != nil {
+	if err := v.read.read(v.files); err != nil {
 		return err
 	}
-	if err := v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile); err != nil {
+	work := []func() error{
+		func() error { return v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile) },
+	}
+	for _, arch := range seccomp.Arches() {
+		work = append(work, func() error {
+			return v.same(seccompText(arch), v.read.Seccomp[arch].Text(), "the disassembly of "+seccompFile(arch))
+		})
+	}
+	for _, arch := range seccomp.Arches() {
+		work = append(work, func() error { return v.denied(arch) })
+	}
+	if err := cmp.Or(atOnce(work...)...); err != nil {
 		return err
-	}
-	for _, arch := range seccomp.Arches() {
-		if err := v.same(seccompText(arch), v.read.Seccomp[arch].Text(), "the disassembly of "+seccompFile(arch)); err != nil {
-			return err
-		}
-	}
-	for _, arch := range seccomp.Arches() {
-		program, have := v.read.Denied[arch]
-		switch want := v.policy.DeniesSyscalls(); {
-		case want && !have:
-			return v.differs(deniedFile(arch), "it is missing")
-		case !want && have:
-			return v.differs(deniedFile(arch), "the policy denies no system call")
-		case want:
-			if err := v.same(deniedText(arch), program.Text(), "the disassembly of "+deniedFile(arch)); err != nil {
-				return err
-			}
-		}
 	}
 	if name := v.policy.Name; v.read.Set.Policy != name || v.read.Landlock.Policy != name {
 		return v.differs(bwrapFile, "%s and %s are for policies %q and %q", bwrapFile, landlockFile, v.read.Set.Policy, v.read.Landlock.Policy)
+	}
+	return nil
+}
+
+// denied: there is a program for what the policy denies, and its text, or neither.
+func (v *validator) denied(arch seccomp.Arch) error {
+	program, have := v.read.Denied[arch]
+	switch want := v.policy.DeniesSyscalls(); {
+	case want && !have:
+		return v.differs(deniedFile(arch), "it is missing")
+	case !want && have:
+		return v.differs(deniedFile(arch), "the policy denies no system call")
+	case want:
+		return v.same(deniedText(arch), program.Text(), "the disassembly of "+deniedFile(arch))
 	}
 	return nil
 }
@@ -64,26 +70,38 @@ func (v *validator) fragment() error {
 // system call and address family, those it never mentions included, and the
 // argument set to every namespace (O4).
 func (v *validator) operations() error {
-	for _, arch := range seccomp.Arches() {
-		grants := seccomp.Grants(v.read.Seccomp[arch], arch)
-		if d := grants.Differences(seccomp.Want(v.policy, arch)); len(d) > 0 {
-			return v.differs(seccompFile(arch), "%s", d[0])
-		}
-		v.unix = v.unix || grants.UnixSockets()
+	var work []func() error
+	sockets := make([]bool, len(seccomp.Arches()))
+	for i, arch := range seccomp.Arches() {
+		work = append(work, func() error {
+			grants := seccomp.Grants(v.read.Seccomp[arch], arch)
+			sockets[i] = grants.UnixSockets()
+			return v.exactly(seccompFile(arch), grants, seccomp.Want(v.policy, arch))
+		})
 	}
 	for _, arch := range seccomp.Arches() {
-		program, denies := v.read.Denied[arch]
-		if !denies {
-			continue
-		}
-		if d := seccomp.Grants(program, arch).Differences(seccomp.WantPolicy(v.policy, arch)); len(d) > 0 {
-			return v.differs(deniedFile(arch), "%s", d[0])
+		if program, denies := v.read.Denied[arch]; denies {
+			work = append(work, func() error {
+				return v.exactly(deniedFile(arch), seccomp.Grants(program, arch), seccomp.WantPolicy(v.policy, arch))
+			})
 		}
 	}
+	if err := cmp.Or(atOnce(work...)...); err != nil {
+		return err
+	}
+	v.unix = slices.Contains(sockets, true)
 	for _, want := range bwrap.Namespaces() {
 		if !contains(v.read.Set.Namespaces, want) {
 			return v.differs(bwrapFile, "it lacks the %s namespace", want)
 		}
+	}
+	return nil
+}
+
+// exactly holds what a program grants to what it is to grant.
+func (v *validator) exactly(file string, have, want seccomp.Summary) error {
+	if d := have.Differences(want); len(d) > 0 {
+		return v.differs(file, "%s", d[0])
 	}
 	return nil
 }
@@ -99,17 +117,26 @@ func (v *validator) classes() error {
 }
 
 func (v *validator) every(machines []machine) error {
-	faults := make([]error, len(machines))
-	var work sync.WaitGroup
-	for i, m := range machines {
+	work := make([]func() error, 0, len(machines))
+	for _, m := range machines {
+		if m.moved != ir.Host {
+			work = append(work, func() error { return v.moved(m) })
+			continue
+		}
 		bound, err := v.bind(m.binding)
-		if err != nil && m.moved != ir.Host {
-			continue // the runtime refuses the binding
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
-		work.Go(func() { faults[i] = v.machine(m, bound) })
+		work = append(work, func() error { return v.machine(m, bound) })
 	}
-	work.Wait()
-	return cmp.Or(faults...)
+	return cmp.Or(atOnce(work...)...)
+}
+
+// moved compares on a class of its own binding.
+func (v *validator) moved(m machine) error {
+	bound, err := v.policy.Bind(m.binding)
+	if err != nil {
+		return nil // the runtime refuses the binding
+	}
+	return v.machine(m, bound)
 }

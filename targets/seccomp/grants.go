@@ -189,15 +189,15 @@ func (k known) with(offset uint32, f fact) known {
 // stands for a whole span of a word, so a word known entirely answers only
 // comparisons of the whole word; one known in part, those within its mask.
 func (p Program) answer(k known) Answer {
-	var reached [maxInstructions]bool
 	if len(p.code) == 0 {
 		return Answer{Action: KillProcess}
 	}
-	reached[0] = true
+	var reached instructions
+	reached.add(0)
 	var out Answer
 	found := false
 	for i, in := range p.code {
-		if !reached[i] {
+		if !reached.has(i) {
 			continue
 		}
 		switch in.code {
@@ -208,14 +208,25 @@ func (p Program) answer(k known) Answer {
 			out, found = Answer{Action: Action(in.k)}, true
 		case jumpEqual, jumpFrom:
 			yes, no := k.follow(in, p.terms[i])
-			reached[i+1+int(in.jt)] = reached[i+1+int(in.jt)] || yes
-			reached[i+1+int(in.jf)] = reached[i+1+int(in.jf)] || no
+			if yes {
+				reached.add(i + 1 + int(in.jt))
+			}
+			if no {
+				reached.add(i + 1 + int(in.jf))
+			}
 		default:
-			reached[i+1] = true
+			reached.add(i + 1)
 		}
 	}
 	return out
 }
+
+// instructions is a set of places in a program, as bits: it is made afresh for every
+// answer.
+type instructions [maxInstructions / 64]uint64
+
+func (s *instructions) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *instructions) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
 // follow tells which ways a comparison can go.
 func (k *known) follow(in instruction, t term) (yes, no bool) {

@@ -1,8 +1,8 @@
 package seccomp
 
 import (
-	"bytes"
 	"fmt"
+	"strconv"
 
 	"github.com/obspc/obspc/compiler/syscalls"
 )
@@ -11,60 +11,73 @@ import (
 // line number or by the answer they lead to, values with the names they have.
 // The same program has the same text.
 func (p Program) Text() []byte {
-	var b bytes.Buffer
 	arch, calls := p.context()
 	title := string(arch)
 	if title == "" {
 		title = "no known architecture"
 	}
-	fmt.Fprintf(&b, "# seccomp filter, %s, %d instructions\n", title, len(p.code))
+	b := make([]byte, 0, lineRoom*(1+len(p.code)))
+	b = fmt.Appendf(b, "# seccomp filter, %s, %d instructions\n", title, len(p.code))
 	for i := range p.code {
-		line := fmt.Sprintf("%3d  %s", i, p.line(i))
+		from := len(b)
+		b = fmt.Appendf(b, "%3d  ", i)
+		b = p.line(b, i)
 		if note := p.note(i, arch, calls[i]); note != "" {
-			line = fmt.Sprintf("%-64s # %s", line, note)
+			for len(b) < from+noteColumn {
+				b = append(b, ' ')
+			}
+			b = append(append(b, " # "...), note...)
 		}
-		b.WriteString(line + "\n")
+		b = append(b, '\n')
 	}
-	return b.Bytes()
+	return b
 }
 
-// line is instruction i without the names of its values.
-func (p Program) line(i int) string {
+// Where notes begin, and what a line takes in all: texts are ASCII.
+const (
+	noteColumn = 64
+	lineRoom   = 96
+)
+
+// line appends instruction i without the names of its values.
+func (p Program) line(b []byte, i int) []byte {
 	in := p.code[i]
 	switch in.code {
 	case loadWord:
-		return "load " + wordName(in.k)
+		return append(append(b, "load "...), wordName(in.k)...)
 	case andValue:
-		return fmt.Sprintf("and %#x", in.k)
+		return strconv.AppendUint(append(b, "and 0x"...), uint64(in.k), 16)
 	case returnAs:
-		return "return " + Action(in.k).String()
+		return append(append(b, "return "...), Action(in.k).String()...)
 	}
-	op := "=="
+	op := "if == "
 	if in.code == jumpFrom {
-		op = ">="
+		op = "if >= "
 	}
-	return fmt.Sprintf("if %s %s then %s, else %s", op, p.value(i), p.place(i, in.jt), p.place(i, in.jf))
+	b = appendValue(append(b, op...), in.k)
+	b = p.place(append(b, " then "...), i, in.jt)
+	return p.place(append(b, ", else "...), i, in.jf)
 }
 
-// value is the number instruction i compares with: decimal, but for tokens and
+// appendValue appends a number that is compared with: decimal, but for tokens and
 // bits.
-func (p Program) value(i int) string {
-	if k := p.code[i].k; k >= 1<<16 {
-		return fmt.Sprintf("%#x", k)
+func appendValue(b []byte, k uint32) []byte {
+	if k >= 1<<16 {
+		return strconv.AppendUint(append(b, "0x"...), uint64(k), 16)
 	}
-	return fmt.Sprint(p.code[i].k)
+	return strconv.AppendUint(b, uint64(k), 10)
 }
 
-// place is where a jump of i leads: an answer, the next line, or a line.
-func (p Program) place(i int, by uint8) string {
+// place appends where a jump of i leads: an answer, the next line, or a line.
+func (p Program) place(b []byte, i int, by uint8) []byte {
 	at := i + 1 + int(by)
 	switch {
 	case p.code[at].code == returnAs:
-		return Action(p.code[at].k).String()
+		return append(b, Action(p.code[at].k).String()...)
 	case by == 0:
-		return "next"
+		return append(b, "next"...)
 	}
-	return fmt.Sprintf("line %d", at)
+	return strconv.AppendInt(append(b, "line "...), int64(at), 10)
 }
 
 // wordName names the word at a loadable offset.
