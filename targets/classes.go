@@ -16,6 +16,7 @@ type sandbox struct {
 	files   bool // some fact is a file
 	table   *bwrap.Table
 	domain  domain // what Landlock grants
+	sockets bool   // the filter lets sockets connect
 	means   *ir.Decider
 	bound   *ir.Policy
 }
@@ -23,7 +24,7 @@ type sandbox struct {
 // sandbox is what the artifacts make of one class, and what the policy means there;
 // nil when the runtime would refuse the class.
 func (v *validator) sandbox(m machine, bound *ir.Policy) (*sandbox, error) {
-	s := &sandbox{validator: v, machine: m, facts: v.facts(m)}
+	s := &sandbox{validator: v, machine: m, facts: v.facts(m), sockets: v.sockets()}
 	s.bound = bound
 	missing := func(ir.Path) bool { return false }
 	if m.kinds == optionalMissing {
@@ -108,33 +109,38 @@ func (s *sandbox) printed() error {
 }
 
 // nodes is the joint trie (O2): every path that the policy or an artifact names,
-// every ancestor, in no order. What lies below a node and below no child of it is one
+// every ancestor, in no order; of a class that moves a slot, those at and below it and
+// above it, as all other paths are what they are with slots apart. What lies below a node and below no child of it is one
 // class; a fresh name stands for it.
 func (s *sandbox) nodes() []ir.Path {
-	nodes := ir.NewTree[struct{}](2 * len(s.table.Entries))
-	for _, r := range s.bound.Files {
+	slot, _ := s.machine.binding.At(s.machine.moved)
+	nodes := ir.NewTree[struct{}](len(s.table.Entries))
+	add := func(p ir.Path) {
 		// A slot of the configuration that is left out stays a slot.
-		nodes.Make(s.machine.binding.Path(r.Path))
+		if p.Root() == ir.Host && slot.Covers(p) {
+			nodes.Make(p)
+		}
+	}
+	nodes.Make(slot)
+	for _, r := range s.bound.Files {
+		add(r.Path)
 	}
 	for _, r := range s.bound.Execute {
-		nodes.Make(r.Path)
+		add(r.Path)
 	}
 	for _, e := range s.table.Entries {
-		nodes.Make(e.Path)
-		nodes.Make(e.Target)
+		add(e.Path)
+		add(e.Target)
 	}
 	for p := range s.facts {
-		nodes.Make(p)
+		add(p)
 	}
 	for n := range ir.Node(s.domain.tree.Len()) {
-		nodes.Make(s.domain.tree.Path(n))
+		add(s.domain.tree.Path(n))
 	}
-	slot, _ := s.machine.binding.At(s.machine.moved)
-	out := make([]ir.Path, 0, nodes.Len())
-	for n := range ir.Node(nodes.Len()) {
-		if p := nodes.Path(n); p.Root() == ir.Host && (slot.Covers(p) || p.Covers(slot)) {
-			out = append(out, p)
-		}
+	out := make([]ir.Path, nodes.Len())
+	for n := range out {
+		out[n] = nodes.Path(ir.Node(n))
 	}
 	return out
 }
@@ -153,7 +159,7 @@ func (s *sandbox) compare(q ir.Path) error {
 	}{
 		{ir.ReadRequest, a.Read, landlock.read()}, {ir.ListRequest, a.Read, landlock.read()}, {ir.StatRequest, a.Stat, true},
 		{ir.WriteRequest, a.Write, landlock.write()}, {ir.ExecuteRequest, a.Read && landlock&starts != 0, landlock.start()},
-		{ir.ConnectUnixRequest, a.Read && s.unix, true},
+		{ir.ConnectUnixRequest, a.Read && s.sockets, true},
 	} {
 		d := means.Decide(c.kind)
 		if d.Allow != c.allowed && (c.allowed || !linked && !s.tighter(q)) {

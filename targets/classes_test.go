@@ -16,9 +16,7 @@ func prepared(t interface{ Fatalf(string, ...any) }, p *ir.Policy, files map[str
 		t.Fatalf("ReadLinux = %v", err)
 	}
 	v := &validator{policy: p, files: files, read: linux}
-	if err := v.operations(); err != nil {
-		t.Fatalf("operations = %v", err)
-	}
+	v.summarise()
 	machines, err := v.machines()
 	if err != nil || m >= len(machines) {
 		return nil, false

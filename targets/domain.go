@@ -28,7 +28,7 @@ type granted struct{ node, below rights }
 // domainOf indexes the rules; those that are optional and missing grant nothing.
 func domainOf(r *landlock.Rules, b ir.Binding, missing func(ir.Path) bool) domain {
 	bound := r.Bind(b)
-	d := domain{everything: !r.Programs, tree: ir.NewTree[granted](2 * (len(bound.Read) + len(bound.Write)))}
+	d := domain{everything: !r.Programs, tree: ir.NewTree[granted](len(bound.Execute) + len(bound.Read) + len(bound.Write))}
 	d.add(bound.Execute, starts, missing)
 	d.add(bound.Read, reads, missing)
 	d.add(bound.Write, writes, missing)

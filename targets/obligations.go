@@ -2,7 +2,6 @@ package targets
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/bwrap"
@@ -10,7 +9,7 @@ import (
 )
 
 // obligations is what design 5.7 asks of the Linux artifacts, in the order in which
-// it is checked, after the way out that both systems share (O7 and O8, egress): what has no request comes after what has one. The classes of paths
+// faults are told, after the way out that both systems share (O7 and O8, egress): what has no request comes after what has one. The classes of paths
 // are compared under every way in which the slots can lie (O3, machines) and with
 // every kind that a named path can be of (O5, facts), and the options that a run
 // would pass are read back each time (O6, printed).
@@ -26,12 +25,9 @@ var obligations = []struct {
 	{"O4 statements", (*validator).landlockStatements, "the same of what Landlock grants, below the mounts"},
 }
 
-// fragment reads the artifacts strictly (O1): each reader accepts what its printer
-// writes and nothing else. The texts for people are the renderings of what is used.
+// fragment: the artifacts are read strictly (O1), each reader accepts what its printer
+// writes and nothing else; and the texts for people are the renderings of what is used.
 func (v *validator) fragment() error {
-	if err := v.read.read(v.files); err != nil {
-		return err
-	}
 	work := []func() error{
 		func() error { return v.same(argsFile, v.read.Set.Text(), "the rendering of "+bwrapFile) },
 	}
@@ -71,12 +67,9 @@ func (v *validator) denied(arch seccomp.Arch) error {
 // argument set to every namespace (O4).
 func (v *validator) operations() error {
 	var work []func() error
-	sockets := make([]bool, len(seccomp.Arches()))
-	for i, arch := range seccomp.Arches() {
+	for _, arch := range seccomp.Arches() {
 		work = append(work, func() error {
-			grants := seccomp.Grants(v.read.Seccomp[arch], arch)
-			sockets[i] = grants.UnixSockets()
-			return v.exactly(seccompFile(arch), grants, seccomp.Want(v.policy, arch))
+			return v.exactly(seccompFile(arch), v.grants[arch](), seccomp.Want(v.policy, arch))
 		})
 	}
 	for _, arch := range seccomp.Arches() {
@@ -89,7 +82,6 @@ func (v *validator) operations() error {
 	if err := cmp.Or(atOnce(work...)...); err != nil {
 		return err
 	}
-	v.unix = slices.Contains(sockets, true)
 	for _, want := range bwrap.Namespaces() {
 		if !contains(v.read.Set.Namespaces, want) {
 			return v.differs(bwrapFile, "it lacks the %s namespace", want)

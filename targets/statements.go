@@ -12,21 +12,19 @@ import (
 // is backed by, where it may be missing, whose statement it is. Answers to
 // requests do not tell the host's /proc from the sandbox's own.
 func (v *validator) statements() error {
-	stated := map[ir.Path]bwrap.Operation{}
-	for _, o := range v.read.Set.Operations {
-		if o.States() {
+	stated := make(map[ir.Path]*bwrap.Operation, len(v.read.Set.Operations))
+	for i := range v.read.Set.Operations {
+		if o := &v.read.Set.Operations[i]; o.States() {
 			stated[o.Path] = o
 		}
 	}
-	files := map[ir.Path]bool{}
 	devices := false
 	for _, r := range v.policy.Files {
-		files[r.Path] = true
 		if r.Backing == ir.DevFS {
 			devices = true
 			continue
 		}
-		if o, ok := stated[r.Path]; !ok || !comesFrom(o, r) {
+		if o, ok := stated[r.Path]; !ok || !comesFrom(*o, r) {
 			return v.lacks(bwrapFile, r.Origin, "nothing in it is the rule %s (%s)", r, r.Origin)
 		}
 		delete(stated, r.Path)
@@ -38,8 +36,8 @@ func (v *validator) statements() error {
 		}
 	}
 	for _, o := range stated {
-		if o.Verb != bwrap.Dev || !devices || !v.deviceRoot(o) {
-			return v.differsAt(bwrapFile, v.line(o), "%s %s comes from no rule of the policy", o.Verb, o.Path)
+		if o.Verb != bwrap.Dev || !devices || !v.deviceRoot(*o) {
+			return v.differsAt(bwrapFile, v.line(*o), "%s %s comes from no rule of the policy", o.Verb, o.Path)
 		}
 	}
 	return nil

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/targets/run"
+	"github.com/obspc/obspc/targets/seccomp"
 )
 
 // ValidationError is an artifact that does not mean what its policy means. Where
@@ -72,7 +74,7 @@ func Validate(p *ir.Policy, files map[string][]byte) error {
 func Prove(p *ir.Policy, files map[string][]byte) (*Linux, error) {
 	v := &validator{policy: p, files: files, read: &Linux{}}
 	meaning := func() error { return v.same(irFile, p.JSON(), "the policy's canonical form") }
-	if err := cmp.Or(atOnce(meaning, v.plan, v.egress)...); err != nil {
+	if err := cmp.Or(atOnce(meaning, v.plan, v.egress, v.layers)...); err != nil {
 		return nil, err
 	}
 	if p.HasTarget(ir.Bwrap) {
@@ -107,8 +109,8 @@ type validator struct {
 	policy *ir.Policy
 	files  map[string][]byte
 	read   *Linux
-	unix   bool   // the filter lets sockets connect
-	fresh  string // a name that nothing has
+	grants map[seccomp.Arch]func() seccomp.Summary // what each filter grants, worked out once
+	fresh  string                                  // a name that nothing has
 
 	bound   *ir.Policy // the last bound policy, and its binding
 	binding ir.Binding
@@ -151,14 +153,41 @@ func firstDifference(file string, have, want []byte) string {
 	return fmt.Sprintf("%s:%d:%d", file, line, column)
 }
 
-// linux proves the Linux artifacts together.
+// layers reads what the kernel keeps on Linux.
+func (v *validator) layers() error {
+	if !v.policy.HasTarget(ir.Bwrap) {
+		return nil
+	}
+	return v.read.read(v.files)
+}
+
+// linux proves the Linux artifacts together. None of the obligations needs another,
+// once the artifacts are read.
 func (v *validator) linux() error {
-	for _, o := range obligations {
-		if err := o.check(v); err != nil {
-			return err
+	v.summarise()
+	work := make([]func() error, len(obligations))
+	for i, o := range obligations {
+		work[i] = func() error { return o.check(v) }
+	}
+	return cmp.Or(atOnce(work...)...)
+}
+
+// summarise makes ready what the filters grant.
+func (v *validator) summarise() {
+	v.grants = map[seccomp.Arch]func() seccomp.Summary{}
+	for _, arch := range seccomp.Arches() {
+		v.grants[arch] = sync.OnceValue(func() seccomp.Summary { return seccomp.Grants(v.read.Seccomp[arch], arch) })
+	}
+}
+
+// sockets reports whether a filter lets sockets connect.
+func (v *validator) sockets() bool {
+	for _, grants := range v.grants {
+		if grants().UnixSockets() {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 func contains(list []string, s string) bool {

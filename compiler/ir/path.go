@@ -183,6 +183,14 @@ func (p Path) String() string {
 	return "${" + p.root.String() + "}/" + p.rel
 }
 
+// Is reports whether text is p's text form.
+func (p Path) Is(text string) bool {
+	if p.root == Host {
+		return len(text) == 1+len(p.rel) && text[0] == '/' && text[1:] == p.rel
+	}
+	return text == p.String()
+}
+
 // MarshalText is the text form.
 func (p Path) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 

@@ -28,7 +28,7 @@ type named struct {
 
 // NewDecider indexes p; it keeps no reference to later changes of p's lists.
 func NewDecider(p *Policy) *Decider {
-	d := &Decider{tree: NewTree[named](2 * (len(p.Files) + len(p.Execute))), unix: p.Unix}
+	d := &Decider{tree: NewTree[named](len(p.Files) + len(p.Execute)), unix: p.Unix}
 	if p.Loopback.Host {
 		d.loopback = &p.Loopback
 	}

@@ -23,8 +23,9 @@ type treeNode[T any] struct {
 	above Node
 }
 
-// NewTree has room for that many nodes.
-func NewTree[T any](room int) Tree[T] {
+// NewTree has room for that many paths, and for what mostly lies above so many.
+func NewTree[T any](paths int) Tree[T] {
+	room := paths + paths/4 + 8
 	t := Tree[T]{nodes: make([]treeNode[T], 0, room)}
 	t.spread(room)
 	return t

@@ -80,7 +80,7 @@ func Parse(data []byte) (*Set, error) {
 
 func (w wireOperation) operation() (Operation, error) {
 	p, err := ir.ParsePath(w.Path)
-	if err != nil || p.String() != w.Path {
+	if err != nil || !p.Is(w.Path) {
 		return Operation{}, fmt.Errorf("%w: path %q is not canonical", ErrFragment, w.Path)
 	}
 	o := Operation{w.Do, p, ir.Deny, w.Listable, w.Named, w.Only, w.Optional, w.Size, w.Origin}

@@ -74,7 +74,7 @@ func (t *Table) Stream(fds FDs) ([]byte, error) {
 	if n := t.Masks(); n != len(fds.Masks) {
 		return nil, fmt.Errorf("%d descriptors for %d masks", len(fds.Masks), n)
 	}
-	var w stream
+	w := stream{text: make([]byte, 0, mountRoom*(8+len(t.Entries)))}
 	w.raw(fixedOptions(t.Isolation.Namespaces))
 	masks := fds.Masks
 	for _, e := range t.Entries {
@@ -90,12 +90,15 @@ func (t *Table) Stream(fds FDs) ([]byte, error) {
 	if w.count > argumentLimit {
 		return nil, &TooManyArgumentsError{Count: w.count, Limit: argumentLimit}
 	}
-	return []byte(w.text.String()), nil
+	return w.text, nil
 }
+
+// mountRoom is what a mount with its options mostly takes.
+const mountRoom = 64
 
 // stream collects options.
 type stream struct {
-	text  strings.Builder
+	text  []byte
 	count int
 }
 
@@ -104,8 +107,7 @@ func (w *stream) raw(elements []string) {
 		if strings.IndexByte(e, 0) >= 0 {
 			diag.Bug("option %q holds NUL", e)
 		}
-		w.text.WriteString(e)
-		w.text.WriteByte(0)
+		w.text = append(append(w.text, e...), 0)
 	}
 	w.count += len(elements)
 }

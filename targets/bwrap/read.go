@@ -177,7 +177,7 @@ func (r *reader) descriptor(text string) error {
 
 func readPath(text string) (ir.Path, error) {
 	p, err := ir.NewPath(ir.Host, text)
-	if err != nil || p.String() != text {
+	if err != nil || !p.Is(text) {
 		return ir.Path{}, fmt.Errorf("%w: %q is no clean absolute path", ErrFragment, text)
 	}
 	return p, nil

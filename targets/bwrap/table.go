@@ -2,6 +2,7 @@ package bwrap
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -66,6 +67,12 @@ func complete(namespaces []string) Isolation {
 	return Isolation{slices.Clone(namespaces), true, true, true, true, true, true, true, hostname, ir.Path{}}
 }
 
+func (i Isolation) equal(o Isolation) bool {
+	same := slices.Equal(i.Namespaces, o.Namespaces)
+	i.Namespaces, o.Namespaces = nil, nil
+	return same && reflect.DeepEqual(i, o)
+}
+
 // Lacking names what of a complete isolation is missing.
 func (i Isolation) Lacking() []string {
 	var out []string
@@ -107,8 +114,9 @@ type stand struct {
 	below bool
 }
 
-// newTable has room for that many entries.
-func newTable(room int) *Table {
+// newTable has room for that many mounts, and for the minimal /dev.
+func newTable(mounts int) *Table {
+	room := mounts + len(devNodes)
 	return &Table{Entries: make([]Entry, 0, room), tree: ir.NewTree[stand](room)}
 }
 
@@ -200,7 +208,7 @@ func (t *Table) Diff(o *Table) string {
 			longer = o.Entries
 		}
 		return fmt.Sprintf("entry %v stands in one only", longer[min(len(t.Entries), len(o.Entries))])
-	case fmt.Sprint(t.Isolation) != fmt.Sprint(o.Isolation):
+	case !t.Isolation.equal(o.Isolation):
 		return fmt.Sprintf("isolation is %v in one, %v in the other", t.Isolation, o.Isolation)
 	}
 	return ""

@@ -3,6 +3,7 @@ package bwrap
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
@@ -11,12 +12,12 @@ import (
 // diffs. Slots stand as ${slot}. Where facts decide, the line shows the usual
 // option and says what else it may become. It is never executed.
 func (s *Set) Text() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# Policy %s. What a run passes to bwrap once slots are bound and the host's paths are known.\n", s.Policy)
+	b := make([]byte, 0, lineRoom*(16+len(s.Operations)))
+	b = fmt.Appendf(b, "# Policy %s. What a run passes to bwrap once slots are bound and the host's paths are known.\n", s.Policy)
 	fixed := fixedOptions(s.Namespaces)
 	for i := 0; i < len(fixed); {
 		n := 1 + arity[fixed[i]]
-		b.WriteString(strings.Join(fixed[i:i+n], " ") + "\n")
+		b = append(append(b, strings.Join(fixed[i:i+n], " ")...), '\n')
 		i += n
 	}
 	for _, o := range s.Operations {
@@ -24,20 +25,33 @@ func (s *Set) Text() []byte {
 			continue // its mode stands at the end
 		}
 		options, note := o.text()
-		line := fmt.Sprintf("%-72s # %s", options, o.Origin)
+		b = appendLine(b, options, o.Origin)
 		if note != "" {
-			line += "; " + note
+			b = append(append(b, "; "...), note...)
 		}
-		b.WriteString(line + "\n")
+		b = append(b, '\n')
 	}
 	for _, o := range s.Operations {
 		if o.Verb == Proc || o.Verb == Dev || o.Verb == Mask {
-			fmt.Fprintf(&b, "%-72s # %s\n", "--remount-ro "+quoted(o.Path), o.Origin)
+			b = append(appendLine(b, "--remount-ro "+quoted(o.Path), o.Origin), '\n')
 		}
 	}
-	b.WriteString(s.rootSeal())
-	b.WriteString("--seccomp FD\n--json-status-fd FD\n")
-	return []byte(b.String())
+	return append(append(b, s.rootSeal()...), "--seccomp FD\n--json-status-fd FD\n"...)
+}
+
+// Where origins begin, and what a line mostly takes in all.
+const (
+	originColumn = 72
+	lineRoom     = 144
+)
+
+// appendLine appends options and, in a column of their own, whose they are.
+func appendLine(b []byte, options string, from ir.Origin) []byte {
+	b = append(b, options...)
+	for n := utf8.RuneCountInString(options); n < originColumn; n++ {
+		b = append(b, ' ')
+	}
+	return append(append(b, " # "...), from...)
 }
 
 // Line is the line of Text that makes the operation at that path, counted from 1,
@@ -116,7 +130,7 @@ func (s *Set) rootSeal() string {
 	}
 	chmod := "--chmod " + mode + " /"
 	if origin != "" {
-		chmod = fmt.Sprintf("%-72s%s", chmod, origin)
+		chmod = fmt.Sprintf("%-*s%s", originColumn, chmod, origin)
 	}
 	return chmod + "\n--remount-ro /\n"
 }

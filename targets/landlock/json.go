@@ -116,7 +116,7 @@ func fromWire(rules []wireRule) ([]Rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.String() != w.Path {
+		if !p.Is(w.Path) {
 			return nil, fmt.Errorf("path %q is not clean; %q is", w.Path, p)
 		}
 		if i > 0 && out[i-1].Path.Compare(p) >= 0 {
