@@ -50,11 +50,21 @@ func Unmarshal(data []byte, v any) error {
 	if err := checkDepth(data); err != nil {
 		return err
 	}
+	// A Decoder copies what it reads, so it is asked only to say what is wrong.
+	if json.Unmarshal(data, v) == nil && writes(v, data) == nil {
+		return nil
+	}
+	reflect.ValueOf(v).Elem().SetZero()
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
 		return fmt.Errorf("%w: %v", ErrNotCanonical, err)
 	}
+	return writes(v, data)
+}
+
+// writes holds what was read to being what v is written as.
+func writes(v any, data []byte) error {
 	room := rooms.Get().(*[]byte)
 	defer rooms.Put(room)
 	again, err := encode(slices.Grow((*room)[:0], len(data)), reflect.ValueOf(v))
