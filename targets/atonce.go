@@ -3,8 +3,12 @@ package targets
 import "sync"
 
 // atOnce does all the work at the same time and gives the error of each, in the order
-// of the work. What panics does so in the caller, which knows what to do about it.
-func atOnce(work ...func() error) []error {
+// of the work.
+func atOnce(work ...func() error) []error { return begin(work...)() }
+
+// begin is atOnce for who has something else to do, and waits later. What panics does
+// so in who waits, and knows what to do about it.
+func begin(work ...func() error) (wait func() []error) {
 	faults, panics := make([]error, len(work)), make([]any, len(work))
 	var group sync.WaitGroup
 	for i, do := range work {
@@ -13,11 +17,13 @@ func atOnce(work ...func() error) []error {
 			faults[i] = do()
 		})
 	}
-	group.Wait()
-	for _, p := range panics {
-		if p != nil {
-			panic(p)
+	return func() []error {
+		group.Wait()
+		for _, p := range panics {
+			if p != nil {
+				panic(p)
+			}
 		}
+		return faults
 	}
-	return faults
 }

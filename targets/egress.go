@@ -28,7 +28,7 @@ func Leaves(t *egress.Table, r ir.Request) bool {
 // ends and the neighbours of each range of addresses, and what each side says of
 // requests.
 func (v *validator) egress() error {
-	data, ok := v.files[egressFile]
+	_, ok := v.files[egressFile]
 	switch want := egress.Wanted(v.policy); {
 	case !want && ok:
 		return v.differs(egressFile, "the policy has no endpoint")
@@ -37,11 +37,10 @@ func (v *validator) egress() error {
 	case !ok:
 		return v.differs(egressFile, "it is missing")
 	}
-	rules, err := egress.Parse(data)
-	if err != nil {
-		return err
+	if v.unread.egress != nil {
+		return v.unread.egress
 	}
-	v.read.Egress = rules
+	rules := v.read.Egress
 	if rules.Policy != v.policy.Name {
 		return v.differs(egressFile, "it is for policy %q", rules.Policy)
 	}

@@ -8,7 +8,6 @@ package targets
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/obspc/obspc/compiler/ir"
 	"github.com/obspc/obspc/lang/diag"
@@ -105,77 +104,6 @@ func compileLinux(p *ir.Policy) ([]Artifact, error) {
 		}
 	}
 	return out, nil
-}
-
-// Linux is what the Linux artifacts of one policy say, read back from their bytes.
-type Linux struct {
-	Set      *bwrap.Set
-	Landlock *landlock.Rules
-	Seccomp  map[seccomp.Arch]seccomp.Program
-	Denied   map[seccomp.Arch]seccomp.Program // what the policy adds; empty where it denies no call
-	Plan     *run.Plan
-	Egress   *egress.Rules // nil where the policy has no endpoint
-}
-
-// ReadLinux reads the Linux artifacts strictly. files are by name within the
-// policy's folder; other files are left alone. That they mean what the policy
-// means is Validate's to say.
-func ReadLinux(files map[string][]byte) (*Linux, error) {
-	l := &Linux{}
-	runtime := []reading{{runFile, func(data []byte) (err error) { l.Plan, err = run.Parse(data); return err }}}
-	if _, ok := files[egressFile]; ok {
-		runtime = append(runtime, reading{egressFile, func(data []byte) (err error) { l.Egress, err = egress.Parse(data); return err }})
-	}
-	if err := l.read(files, runtime...); err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-// reading is one file and what reads it.
-type reading struct {
-	file  string
-	parse func([]byte) error
-}
-
-// read reads what the kernel keeps, and more, all at once. The error tells of every
-// file that is not read.
-func (l *Linux) read(files map[string][]byte, more ...reading) error {
-	list := append([]reading{
-		{bwrapFile, func(data []byte) (err error) { l.Set, err = bwrap.Parse(data); return err }},
-		{landlockFile, func(data []byte) (err error) { l.Landlock, err = landlock.Parse(data); return err }},
-	}, more...)
-	l.Seccomp, l.Denied = map[seccomp.Arch]seccomp.Program{}, map[seccomp.Arch]seccomp.Program{}
-	var programs sync.Mutex
-	program := func(file string, arch seccomp.Arch, into map[seccomp.Arch]seccomp.Program) {
-		list = append(list, reading{file, func(data []byte) error {
-			p, err := seccomp.Parse(data)
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			programs.Lock()
-			defer programs.Unlock()
-			into[arch] = p
-			return nil
-		}})
-	}
-	for _, arch := range seccomp.Arches() {
-		program(seccompFile(arch), arch, l.Seccomp)
-		if _, ok := files[deniedFile(arch)]; ok {
-			program(deniedFile(arch), arch, l.Denied)
-		}
-	}
-	work := make([]func() error, len(list))
-	for i, r := range list {
-		work[i] = func() error {
-			data, ok := files[r.file]
-			if !ok {
-				return fmt.Errorf("%s is missing", r.file)
-			}
-			return r.parse(data)
-		}
-	}
-	return errors.Join(atOnce(work...)...)
 }
 
 // Alone is what Compile makes of p for one of its targets, whatever the others can

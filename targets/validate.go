@@ -71,33 +71,40 @@ func Validate(p *ir.Policy, files map[string][]byte) error {
 
 // Prove is Validate, and hands on what the Linux artifacts say, as the proof has
 // read them: nil for a policy without that target.
-func Prove(p *ir.Policy, files map[string][]byte) (*Linux, error) {
-	v := &validator{policy: p, files: files, read: &Linux{}}
-	meaning := func() error { return v.same(irFile, p.JSON(), "the policy's canonical form") }
-	if err := cmp.Or(atOnce(meaning, v.plan, v.egress, v.layers)...); err != nil {
-		return nil, err
+func Prove(p *ir.Policy, files map[string][]byte) (*Linux, error) { return Read(files).Prove(p) }
+
+// Prove is Prove of what was read.
+func (r *Reading) Prove(p *ir.Policy) (*Linux, error) {
+	read, unread := r.read()
+	v := &validator{policy: p, files: r.files, read: read, unread: unread}
+	work := []func() error{v.meaning, v.plan, v.egress}
+	switch {
+	case !p.HasTarget(ir.Bwrap):
+		read = nil
+	case unread.linux != nil:
+		work = append(work, func() error { return unread.linux })
+	default:
+		work = append(work, v.linux()...)
 	}
-	if p.HasTarget(ir.Bwrap) {
-		if err := v.linux(); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(atOnce(work...)...); err != nil {
+		return nil, err
 	}
 	if p.HasTarget(ir.Seatbelt) {
 		if err := v.macos(); err != nil {
 			return nil, err
 		}
 	}
-	if !p.HasTarget(ir.Bwrap) {
-		return nil, nil
-	}
-	return v.read, nil
+	return read, nil
+}
+
+func (v *validator) meaning() error {
+	return v.same(irFile, v.policy.JSON(), "the policy's canonical form")
 }
 
 // plan: what the runtime itself enforces is what the policy states.
 func (v *validator) plan() error {
-	var err error
-	if v.read.Plan, err = run.Parse(v.files[runFile]); err != nil {
-		return err
+	if v.unread.plan != nil {
+		return v.unread.plan
 	}
 	if !v.read.Plan.Equal(run.Compile(v.policy)) {
 		return v.differs(runFile, "it is not what the policy states for the runtime")
@@ -109,6 +116,7 @@ type validator struct {
 	policy *ir.Policy
 	files  map[string][]byte
 	read   *Linux
+	unread unread
 	grants map[seccomp.Arch]func() seccomp.Summary // what each filter grants, worked out once
 	fresh  string                                  // a name that nothing has
 
@@ -153,23 +161,15 @@ func firstDifference(file string, have, want []byte) string {
 	return fmt.Sprintf("%s:%d:%d", file, line, column)
 }
 
-// layers reads what the kernel keeps on Linux.
-func (v *validator) layers() error {
-	if !v.policy.HasTarget(ir.Bwrap) {
-		return nil
-	}
-	return v.read.read(v.files)
-}
-
-// linux proves the Linux artifacts together. None of the obligations needs another,
-// once the artifacts are read.
-func (v *validator) linux() error {
+// linux is the proof of the Linux artifacts together. None of the obligations needs
+// another, once the artifacts are read.
+func (v *validator) linux() []func() error {
 	v.summarise()
 	work := make([]func() error, len(obligations))
 	for i, o := range obligations {
 		work[i] = func() error { return o.check(v) }
 	}
-	return cmp.Or(atOnce(work...)...)
+	return work
 }
 
 // summarise makes ready what the filters grant.

@@ -74,8 +74,9 @@ func (o *opening) artifacts() {
 			continue
 		}
 		o.checkRows(policy)
+		reading := targets.Read(o.held(policy)) // at the same time as its meaning
 		if p := o.meaning(policy); p != nil && o.complete(policy, p) {
-			o.prove(policy, p)
+			o.prove(policy, p, reading)
 			reached = true
 		}
 	}
@@ -183,15 +184,20 @@ func joined(targets []ir.Target) string {
 	return strings.Join(words, ", ")
 }
 
-// prove holds a policy's artifacts against its meaning.
-func (o *opening) prove(policy string, p *ir.Policy) {
+// held is a policy's artifacts that passed before.
+func (o *opening) held(policy string) map[string][]byte {
 	files := map[string][]byte{}
 	for _, k := range known {
 		if c, ok := o.contents[policy+"/"+k.file]; ok && c.held {
 			files[k.file] = c.data
 		}
 	}
-	linux, err := targets.Prove(p, files)
+	return files
+}
+
+// prove holds a policy's artifacts against its meaning.
+func (o *opening) prove(policy string, p *ir.Policy, reading *targets.Reading) {
+	linux, err := reading.Prove(p)
 	if err != nil {
 		o.fail(o.unproven(policy, err))
 		return
