@@ -201,7 +201,7 @@ func At(path string) Place { return Place{path, Small(path)} }
 
 // Decide is the answer about a place, and the rule that gives it (nil: built in).
 func (x *Bound) Decide(at Place) (allow bool, by *Rule) {
-	return x.answer(max(x.exact.last(at.path, len(at.path)), x.caseless.last(at.small, len(at.small))))
+	return x.answer(max(x.exact.last(at.path), x.caseless.last(at.small)))
 }
 
 // answer is the decision of the rule of that number, 0 for the default.
@@ -212,17 +212,13 @@ func (x *Bound) answer(n int) (allow bool, by *Rule) {
 	return x.list.Rules[n-1].Allow, x.list.Rules[n-1]
 }
 
-// last is the last rule that names the path, or a directory at or above the first
-// to bytes of it for all below.
-func (s places) last(path string, to int) int {
+// last is the last rule that names the path, or a directory above it for all below.
+func (s places) last(path string) int {
 	if len(s.node)+len(s.tree) == 0 {
 		return 0
 	}
-	n := 0
-	if to == len(path) {
-		n = max(s.node[path], s.tree[path])
-	}
-	for i := range to {
+	n := max(s.node[path], s.tree[path])
+	for i := range len(path) {
 		if path[i] == '/' {
 			n = max(n, s.tree[path[:max(i, 1)]])
 		}
@@ -236,14 +232,17 @@ func (s places) last(path string, to int) int {
 // paths out match the directories above that name, the caseless ones the whole.
 func (x *Bound) Respellings(at Place) iter.Seq2[string, *Rule] {
 	return func(yield func(string, *Rule) bool) {
-		path, caseless := at.path, x.caseless.last(at.small, len(at.small))
+		// The rule that holds so far grows from name to name: asking anew at each name
+		// for all directories above it would be their number squared for one place.
+		path, n := at.path, x.caseless.last(at.small)
 		for start := 0; start < len(path); {
+			n = max(n, x.exact.tree[path[:max(start, 1)]])
 			end := len(path)
 			if i := strings.IndexByte(path[start+1:], '/'); i >= 0 {
 				end = start + 1 + i
 			}
 			if strings.IndexFunc(path[start:end], letter) >= 0 {
-				allow, by := x.answer(max(caseless, x.exact.last(path, start+1)))
+				allow, by := x.answer(n)
 				if allow && !yield(path[:start]+flip(path[start:]), by) {
 					return
 				}

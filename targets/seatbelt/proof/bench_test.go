@@ -3,6 +3,7 @@ package proof
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/obspc/obspc/compiler/ir"
@@ -38,6 +39,26 @@ func wide(n int) *ir.Policy {
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range []int{500, 1000, 2000} {
 		p := wide(n)
+		profile, err := seatbelt.Compile(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				if err := Check(p, profile); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCheckDeep: one path of many names. The cost grows with the square of their
+// number, as the bytes of the names do that the profile spells out.
+func BenchmarkCheckDeep(b *testing.B) {
+	for _, n := range []int{200, 400, 800} {
+		p := &ir.Policy{Name: "p", Version: 1, Targets: []ir.Target{ir.Seatbelt}, Unix: ir.UnixRule{Origin: "builtin/unix"}}
+		p.Files = append(p.Files, ir.FileRule{Path: ir.MustPath(strings.Repeat("/a", n)), Level: ir.Read, Origin: "p/filesystem.read[0]"})
 		profile, err := seatbelt.Compile(p)
 		if err != nil {
 			b.Fatal(err)
