@@ -157,3 +157,13 @@ func TestPlainPaths(t *testing.T) {
 		t.Errorf("%d paths are plain, want more to compare", taken)
 	}
 }
+
+func TestPathIsItsText(t *testing.T) {
+	for _, p := range []string{"/", "/usr/bin", "${home}", "${workspace}/a"} {
+		for _, text := range []string{"", "/", "usr/bin", "/usr/bin", "/usr/bin/", "/usr/bib", "xusr/bin", "${home}", "/home", "${workspace}/a", "/a"} {
+			if got := MustPath(p).Is(text); got != (text == p) {
+				t.Errorf("%s is %q: %v", p, text, got)
+			}
+		}
+	}
+}
