@@ -29,7 +29,7 @@ func (r *execution) materialise() *Refusal {
 			fds.Masks = append(fds.Masks, maskFD+len(fds.Masks))
 		}
 	}
-	stream, err := bwrap.Materialise(set, r.binding, facts, fds)
+	stream, err := table.Stream(fds)
 	if err != nil {
 		return notKept(err)
 	}
