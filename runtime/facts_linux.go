@@ -14,7 +14,8 @@ import (
 
 // survey is what was found on this machine at the paths a policy names.
 type survey struct {
-	facts bwrap.Facts
+	policy *ir.Policy // bound
+	facts  bwrap.Facts
 	// writes are the paths of write rules: only inside them a missing name may have
 	// to be kept missing.
 	writes []ir.Path
@@ -26,7 +27,7 @@ type survey struct {
 // that somebody but root could have made is refused: what the rule means would
 // be his to decide.
 func look(p *ir.Policy, paths []ir.Path) (*survey, *Refusal) {
-	s := &survey{facts: bwrap.Facts{}, nodes: map[ir.Path]*node{}}
+	s := &survey{policy: p, facts: bwrap.Facts{}, nodes: map[ir.Path]*node{}}
 	for _, r := range p.Files {
 		if r.Level == ir.Write {
 			s.writes = append(s.writes, r.Path)
@@ -68,7 +69,7 @@ func (s *survey) add(p ir.Path) *Refusal {
 		if refusal != nil {
 			return refusal
 		}
-		if n.exists() && isPlaceholder(&n.stat) {
+		if s.placeholder(p, n) {
 			n.kind, n.stat = bwrap.Missing, unix.Stat_t{} // another run's: missing but for that
 		}
 		if len(n.links) == 0 {

@@ -38,9 +38,15 @@ const (
 	directoryMode = mark | 0o700
 )
 
-// isPlaceholder reports whether a node was made by a run: marked, of this user,
-// and for a file empty. It counts as missing.
+// isPlaceholder reports whether a node looks as if a run had made it: marked, and
+// for a file under no other name, by which it could be written.
 func isPlaceholder(stat *unix.Stat_t) bool {
+	return marked(stat) && (stat.Nlink == 1 || kindOf(stat.Mode) == bwrap.Directory)
+}
+
+// marked reports whether a node has a placeholder's mode, is of this user, and for a
+// file empty.
+func marked(stat *unix.Stat_t) bool {
 	switch kindOf(stat.Mode) {
 	case bwrap.File:
 		return stat.Mode&0o7777 == fileMode && stat.Size == 0 && int(stat.Uid) == os.Geteuid()
@@ -95,7 +101,7 @@ func (p *placeholder) hold() (bool, error) {
 	if err == nil {
 		err = unix.Fstat(p.fd, &stat)
 	}
-	if err == nil && !isPlaceholder(&stat) {
+	if err == nil && (!isPlaceholder(&stat) || p.directory != (kindOf(stat.Mode) == bwrap.Directory)) {
 		err = errTaken
 	}
 	p.dev, p.ino = stat.Dev, stat.Ino
@@ -213,7 +219,7 @@ func (p *placeholder) ours(stat *unix.Stat_t) bool {
 	if p.directory {
 		return kindOf(stat.Mode) == bwrap.Directory && int(stat.Uid) == os.Geteuid()
 	}
-	return isPlaceholder(stat)
+	return marked(stat)
 }
 
 // openUp gives the caller's own directory that p is in the permissions back which
@@ -232,15 +238,66 @@ func (p *placeholder) openUp() (shut func()) {
 // fill says of a directory that is not empty whether it stays for good: not while
 // another run's placeholder is in it, which removes both.
 func (p *placeholder) fill() (stays bool, err error) {
-	names, err := namesIn(p.fd)
-	if err != nil {
+	switch only, err := holdsPlaceholders(p.fd); {
+	case err != nil:
 		return true, err
+	case !only:
+		return true, unix.Fchmod(p.fd, 0o700) // an ordinary directory from now on
+	}
+	return false, nil
+}
+
+// holdsPlaceholders reports whether nothing but placeholders lies in a directory.
+func holdsPlaceholders(fd int) (bool, error) {
+	names, err := namesIn(fd)
+	if err != nil {
+		return false, err
 	}
 	for _, name := range names {
 		var stat unix.Stat_t
-		if unix.Fstatat(p.fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil || !isPlaceholder(&stat) {
-			return true, unix.Fchmod(p.fd, 0o700) // an ordinary directory from now on
+		if unix.Fstatat(fd, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil || !marked(&stat) {
+			return false, nil
 		}
 	}
-	return false, nil
+	return true, nil
+}
+
+// placeholder reports whether the node at a path was made by a run, so that it counts
+// as missing. Anybody may give what is his own a placeholder's mode, a command of an
+// earlier run too: it is one only where a run would make it, a file for what a rule
+// names, and a directory, in which there is nothing else, for what leads there.
+func (s *survey) placeholder(at ir.Path, n *node) bool {
+	if !n.exists() || !isPlaceholder(&n.stat) {
+		return false
+	}
+	named, optional := s.named(at)
+	if kindOf(n.stat.Mode) == bwrap.File {
+		return named
+	}
+	if named && !optional {
+		return false
+	}
+	fd, err := openBelow(unix.AT_FDCWD, n.real.String(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	only, err := holdsPlaceholders(fd)
+	return err == nil && only
+}
+
+// named reports whether a rule names the path, and whether one that may be missing
+// does.
+func (s *survey) named(at ir.Path) (named, optional bool) {
+	for _, r := range s.policy.Files {
+		if r.Path == at {
+			named, optional = true, optional || r.Optional
+		}
+	}
+	for _, r := range s.policy.Execute {
+		if r.Path == at {
+			named, optional = true, optional || r.Optional
+		}
+	}
+	return named, optional
 }

@@ -99,6 +99,67 @@ func TestLiveManyNames(t *testing.T) {
 	}
 }
 
+// TestLivePlaceholderMode: what is the caller's own, or an earlier command's, may have
+// the mode of a placeholder and is none.
+func TestLivePlaceholderMode(t *testing.T) {
+	needSandbox(t)
+	for _, tt := range []struct{ statement, plant, attempt, says string }{
+		{statement: "deny", plant: "two names", says: "2 names"},
+		{statement: "read", plant: "two names", says: "2 names"},
+		{statement: "deny", plant: "full", attempt: "read it/inside", says: "ENOENT"},
+		{statement: "read", plant: "full", attempt: "write it/inside", says: "EROFS"},
+		{statement: "read", plant: "full", attempt: "read it/inside", says: "ok"},
+		{statement: "deny", plant: "empty", attempt: "create it/new", says: "EROFS"},
+		{statement: "write", plant: "empty", attempt: "create it/new", says: "ok"},
+	} {
+		t.Run(tt.statement+" "+tt.plant, func(t *testing.T) {
+			root := labDir(t)
+			it := filepath.Join(root, "it")
+			switch tt.plant {
+			case "two names":
+				write(t, it, "")
+				must(t, unix.Chmod(it, unix.S_ISVTX|0o600))
+				must(t, os.Link(it, filepath.Join(root, "other")))
+			default:
+				must(t, os.Mkdir(it, 0o700))
+				must(t, unix.Chmod(it, unix.S_ISVTX|0o700))
+				if tt.plant == "full" {
+					write(t, filepath.Join(it, "inside"), "text")
+				}
+			}
+			text := strings.Replace(`
+  filesystem {
+    write = [workspace]
+    STATEMENT = ["${workspace}/it"]
+  }`, "STATEMENT", tt.statement, 1)
+			if tt.statement == "write" {
+				text = `
+  filesystem {
+    read  = [workspace]
+    write = ["${workspace}/it"]
+  }`
+			}
+			v := development(t, policy(t, text))
+			if tt.plant == "two names" {
+				refusedWith(t, probed(t, v, root, "stat", "."), runtime.No, "it", tt.says)
+				must(t, os.Remove(filepath.Join(root, "other")))
+				if r := probed(t, v, root, "stat", "."); r.Exit != 0 {
+					t.Errorf("with one name: %s", r)
+				}
+				return
+			}
+			word, name, _ := strings.Cut(tt.attempt, " ")
+			r := probed(t, v, root, word, filepath.Join(root, name))
+			if got := strings.TrimSpace(r.stdout); got != tt.says || len(r.Evidence.Cleanup.Placeholders)+len(r.Evidence.Cleanup.Faults) > 0 {
+				t.Errorf("%s is %q, want %s, and nothing made; %s", tt.attempt, got, tt.says, r)
+			}
+			if stat, err := os.Stat(it); err != nil || stat.Mode() != os.ModeDir|os.ModeSticky|0o700 {
+				t.Errorf("afterwards it is %v, %v", stat.Mode(), err)
+			}
+		})
+	}
+}
+
 // TestLiveMissing: what a rule needs and the machine lacks.
 func TestLiveMissing(t *testing.T) {
 	needSandbox(t)

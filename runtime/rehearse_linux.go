@@ -131,7 +131,7 @@ func (e *PathExamination) found(n *node) {
 		return
 	}
 	e.Kind = bwrap.Missing.String()
-	if n.exists() && !isPlaceholder(&n.stat) {
+	if n.exists() {
 		e.Kind = kindOf(n.stat.Mode).String()
 	}
 	for _, l := range n.links {
