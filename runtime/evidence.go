@@ -169,12 +169,13 @@ type LimitEvidence struct {
 }
 
 // StreamEvidence is one output of the command: what it wrote, and how much of
-// that was passed on.
+// that was passed on. Fault is why the rest of what its limit allows was not.
 type StreamEvidence struct {
 	Bytes     int64  `json:"bytes"`
 	Passed    int64  `json:"passed"`
-	Truncated bool   `json:"truncated"`
-	SHA256    string `json:"sha256"` // of all bytes, those discarded included
+	Truncated bool   `json:"truncated"` // it was longer than its limit
+	SHA256    string `json:"sha256"`    // of all bytes, those discarded included
+	Fault     string `json:"fault,omitempty"`
 }
 
 // ResultEvidence is the typed result, or why what was printed is none.

@@ -152,7 +152,10 @@ func (r *execution) watch(ctx context.Context, s *sandbox, w *wake) *Refusal {
 	case !passed:
 		return cancelled(ctx)
 	}
-	return r.conclude(ctx, &end, out)
+	if refusal := r.conclude(ctx, &end, out); refusal != nil {
+		return refusal
+	}
+	return r.delivered(out, err)
 }
 
 // conclude turns how the command ended into an outcome.
@@ -182,10 +185,29 @@ func (r *execution) conclude(ctx context.Context, end *ending, out *stream) *Ref
 		e.Outcome, e.Signal = Signaled, signal
 		r.limitBySignal(signal, end)
 	}
-	if r.command.result == nil {
-		return nil
+	if r.command.result != nil {
+		return r.result(out)
 	}
-	return r.result(out)
+	return nil
+}
+
+// delivered refuses a success of which not all output was passed on: whoever reads
+// it would take a part for the whole. Of a reader that has gone, a command of exec was
+// told itself.
+func (r *execution) delivered(stdout, stderr *stream) *Refusal {
+	for _, s := range []struct {
+		name string
+		of   *stream
+	}{{"output", stdout}, {"error output", stderr}} {
+		err := s.of.fault()
+		if err == nil || r.outcome.Exit != 0 || r.job.Development && s.of.readerGone() {
+			continue
+		}
+		refusal := refuse(Machine, "", "the command's %s could not be passed on: %v", s.name, err)
+		refusal.Word = Exited
+		return refusal
+	}
+	return nil
 }
 
 // result reads the typed result from standard output. A command that failed need
@@ -195,7 +217,7 @@ func (r *execution) result(out *stream) *Refusal {
 	e := &ResultEvidence{Name: schema.Name}
 	r.evidence.Result = e
 	var err error
-	if out.passed < out.total {
+	if out.cut() {
 		err = errors.New("result " + schema.Name + ": output was cut off at the policy's limit")
 	} else if out.total > run.MaxResultBytes {
 		err = fmt.Errorf("result %s: output of %d bytes, at most %d are read", schema.Name, out.total, run.MaxResultBytes)
@@ -243,7 +265,11 @@ func (r *execution) pump(s *sandbox, stdout, stderr *stream) (*pumps, *Refusal) 
 	var outputs sync.WaitGroup
 	output := func(to *stream, from *os.File) {
 		p.from = append(p.from, from)
-		outputs.Go(r.job.Terminal.guarded(func() { carry(to, from) }))
+		outputs.Go(r.job.Terminal.guarded(func() {
+			if carry(to, from, r.job.Development && s.master == nil) {
+				from.Close()
+			}
+		}))
 	}
 	switch {
 	case s.master != nil:
@@ -294,19 +320,24 @@ func (p *pumps) finish(ctx context.Context) bool {
 }
 
 // carry copies until the end of file or, once a deadline has passed, until the
-// pipe is empty.
-func carry(to *stream, from *os.File) {
+// pipe is empty. If it may, it stops when nobody reads what it writes any more: left
+// is then true, and the pipe is to be closed, so that the command is told as it would
+// be outside (SIGPIPE).
+func carry(to *stream, from *os.File, may bool) (left bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
 		to.Write(buffer[:n])
+		if may && to.readerGone() {
+			return true
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			from.SetReadDeadline(time.Time{})
 			io.WriteString(to, drain(from))
-			return
+			return false
 		}
 		if err != nil {
-			return
+			return false
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -154,8 +155,8 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 		}
 	}
 	outcome, err := c.verified(job, open)
-	if outcome.Evidence != nil && asJSON {
-		c.stdout.Write(outcome.Evidence.JSON())
+	if asJSON {
+		c.print(outcome, outcome.Evidence.JSON())
 	}
 	if sink != nil {
 		if failed := sink.Write(outcome.Evidence); failed != nil {
@@ -171,11 +172,21 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 		return err
 	}
 	if outcome.Result != nil && !asJSON {
-		fmt.Fprintf(c.stdout, "%s\n", outcome.Result)
+		c.print(outcome, append(slices.Clone(outcome.Result), '\n'))
 	}
 	c.explain(outcome)
 	c.exit = outcome.Exit
 	return nil
+}
+
+// print writes what a run came to. A success that reached nobody is none.
+func (c *call) print(outcome *runtime.Outcome, text []byte) {
+	if _, err := c.stdout.Write(text); err != nil {
+		fmt.Fprintf(c.stderr, "obsrun: writing the result: %v\n", err)
+		if outcome.Exit == 0 {
+			outcome.Exit = runtime.ExitRefused
+		}
+	}
 }
 
 // apart refuses evidence that would change what is verified: a file of the release,
