@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -23,11 +24,21 @@ const (
 	TestSuffix = ".test.hcl"
 )
 
+// ErrNone is said of a directory without a policy file.
+var ErrNone = errors.New("no *" + Suffix + " file stands in this directory")
+
+// What has the name of a file to read and is none.
+var (
+	errDirectory  = errors.New("it is a directory, and has the name of a file to read")
+	errNotRegular = errors.New("it is not a regular file")
+)
+
 // Read reads a configuration: all *.policy.hcl files of a directory, not of those
 // below it, or exactly one file. Names that begin with a dot are passed over, as
 // editors put their own files there. The names in Sources are the given path
-// joined with the file's name. A file past a limit is a finding and is left out;
-// what the machine refuses, and a directory without a policy file, is an error.
+// joined with the file's name. A file past a limit is a finding and is left out.
+// What cannot be read, whatever it is, is an *fs.PathError, a directory without a
+// policy file ErrNone.
 func Read(fsys fs.FS, name string) (Sources, diag.List, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -43,7 +54,7 @@ func Read(fsys fs.FS, name string) (Sources, diag.List, error) {
 		return nil, nil, err
 	}
 	if len(names) == 0 {
-		return nil, nil, fmt.Errorf("%s: no *%s file stands in this directory", name, Suffix)
+		return nil, nil, fmt.Errorf("%s: %w", name, ErrNone)
 	}
 	for _, n := range names {
 		if err := r.file(n); err != nil {
@@ -74,7 +85,15 @@ func ReadTests(fsys fs.FS, name string) (Sources, diag.List, error) {
 	return r.sources, r.diags, nil
 }
 
-// filesOf are the files of a directory whose names end in suffix, in order.
+// IsPolicyFile reports whether a name is that of a file that Read reads in a directory.
+func IsPolicyFile(name string) bool { return isFile(name, Suffix) }
+
+func isFile(name, suffix string) bool {
+	return strings.HasSuffix(name, suffix) && !strings.HasPrefix(name, ".")
+}
+
+// filesOf are the names of a directory that end in suffix, in order, whatever has them:
+// what is no file is refused where it is read, and never passed over in silence.
 func filesOf(fsys fs.FS, dir, suffix string) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -82,7 +101,7 @@ func filesOf(fsys fs.FS, dir, suffix string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), ".") && !e.IsDir() {
+		if isFile(e.Name(), suffix) {
 			names = append(names, path.Join(dir, e.Name()))
 		}
 	}
@@ -104,8 +123,11 @@ func (r *reader) file(name string) error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: not a regular file", name) // a pipe would block for ever
+	switch {
+	case info.IsDir():
+		return &fs.PathError{Op: "read", Path: name, Err: errDirectory}
+	case !info.Mode().IsRegular():
+		return &fs.PathError{Op: "read", Path: name, Err: errNotRegular} // a pipe would block for ever
 	}
 	f, err := r.fsys.Open(name)
 	if err != nil {
@@ -114,7 +136,7 @@ func (r *reader) file(name string) error {
 	defer f.Close()
 	src, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return unread(name, err)
 	}
 	if len(src) > MaxFileBytes {
 		r.diags.Add(fileTooLarge(name))
@@ -129,6 +151,15 @@ func (r *reader) file(name string) error {
 	}
 	r.sources[path.Clean(name)] = src
 	return nil
+}
+
+// unread is an error of reading, about the name that the file was asked for by: what
+// opened it may know it by another.
+func unread(name string, err error) error {
+	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return &fs.PathError{Op: "read", Path: name, Err: err}
 }
 
 func fileTooLarge(name string) diag.Diagnostic {

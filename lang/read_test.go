@@ -18,7 +18,8 @@ func TestRead(t *testing.T) {
 		"c/obspc.hcl":            {Data: []byte("o")},
 		"c/.#a.policy.hcl":       {Data: []byte("editor")},
 		"c/below/d.policy.hcl":   {Data: []byte("d")},
-		"c/dir.policy.hcl/x":     {Data: []byte("x")},
+		"dir/a.policy.hcl":       {Data: []byte("a")},
+		"dir/dir.policy.hcl/x":   {Data: []byte("x")},
 		"empty/README.md":        {Data: []byte("r")},
 		"big/a.policy.hcl":       {Data: big},
 		"big/b.policy.hcl":       {Data: append(slices.Clone(big), '#')},
@@ -42,8 +43,9 @@ func TestRead(t *testing.T) {
 		{"none", "", "", "none"},
 		{"big", "big/a.policy.hcl", "file-too-large", ""},
 		{"big/b.policy.hcl", "", "file-too-large", ""},
-		{"pipe", "", "", "not a regular file"},
-		{"pipe/p.policy.hcl", "", "", "not a regular file"},
+		{"pipe", "", "", "pipe/p.policy.hcl: it is not a regular file"},
+		{"pipe/p.policy.hcl", "", "", "pipe/p.policy.hcl: it is not a regular file"},
+		{"dir", "", "", "dir/dir.policy.hcl: it is a directory"},
 	} {
 		t.Run(tt.path, func(t *testing.T) {
 			sources, diags, err := Read(fsys, tt.path)

@@ -189,6 +189,7 @@ func TestReadTests(t *testing.T) {
 		"c/.a.test.hcl":      {Data: []byte("editor")},
 		"c/below/d.test.hcl": {Data: []byte("d")},
 		"none/a.policy.hcl":  {Data: []byte("p")},
+		"dir/d.test.hcl/x":   {Data: []byte("x")},
 		"big/a.test.hcl":     {Data: []byte(strings.Repeat("#", MaxFileBytes+1))},
 	}
 	for _, tt := range []struct{ path, files, code, err string }{
@@ -197,6 +198,7 @@ func TestReadTests(t *testing.T) {
 		{"none", "", "", ""},
 		{"big", "", "file-too-large", ""},
 		{"missing", "", "", "missing"},
+		{"dir", "", "", "dir/d.test.hcl: it is a directory"},
 	} {
 		sources, diags, err := ReadTests(fsys, tt.path)
 		if tt.err != "" {

@@ -95,20 +95,21 @@ func readSources(path string) (*configuration, lang.Sources, error) {
 	}
 	sources, diags, err := lang.Read(os.DirFS(conf.dir), name)
 	if err != nil {
-		return nil, nil, conf.unreadable(path, info.IsDir(), err)
+		return nil, nil, conf.unreadable(path, err)
 	}
 	conf.diags = diags
 	conf.config = &lang.Config{Sources: sources}
 	return conf, sources, nil
 }
 
-// unreadable says what stands where policies were looked for.
-func (conf *configuration) unreadable(path string, isDir bool, err error) error {
+// unreadable says which file cannot be read and why, or what stands where policies
+// were looked for.
+func (conf *configuration) unreadable(path string, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		return wrongCall("%s: %w", filepath.Join(conf.dir, pathErr.Path), pathErr.Err)
 	}
-	if !isDir {
+	if !errors.Is(err, lang.ErrNone) {
 		return wrongCall("%w", err)
 	}
 	if _, err := os.Stat(filepath.Join(path, release.ManifestName)); err == nil {
