@@ -23,8 +23,8 @@ func execCommand() *cli.Command {
 		Usage:     "compile, verify and run one command under a policy, here and now",
 		ArgsUsage: "[PATH] -- COMMAND [ARG…]",
 		Description: `For your own machine and for tests. PATH defaults to the *.policy.hcl files of
-the current directory, or of .obspc in it. The workspace is the current
-directory unless the policy or --workspace says otherwise; it is never created,
+the current directory, or of .obspc in it, and has to be named where a directory
+above holds policies too. The workspace is the current directory unless the policy or --workspace says otherwise; it is never created,
 emptied or removed. The command's exit code is passed on; 124 is a timeout, 125
 a refusal of obspc, 126 and 127 a command that cannot be started. The command
 reads /dev/null; --stdin gives it your standard input, and --tty a terminal of
@@ -170,33 +170,6 @@ func developmentPins(files []release.File) (*release.Pins, error) {
 		}
 	}
 	return nil, fmt.Errorf("the release has no %s", release.SumsName)
-}
-
-// execPath is PATH, or the configuration found from the current directory.
-func execPath(c *cli.Context) (string, error) {
-	if path := c.Args().First(); path != "" {
-		return path, nil
-	}
-	var found []string
-	for _, dir := range []string{".obspc", "."} {
-		if files, _ := filepath.Glob(filepath.Join(dir, "*.policy.hcl")); len(files) > 0 {
-			found = append(found, dir)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 2:
-		// A command that may write here could have planted the one; only the caller
-		// knows which is meant.
-		return "", wrongCall("there are *.policy.hcl files both here and in .obspc; say which: obspc exec .obspc -- …")
-	}
-	for _, dir := range []string{"..", "../..", "../../.."} {
-		if found, _ := filepath.Glob(filepath.Join(dir, ".obspc", "*.policy.hcl")); len(found) > 0 {
-			return "", wrongCall("there is no *.policy.hcl here and none in .obspc; there is one above: obspc exec %s --workspace %s -- …", filepath.Dir(found[0]), dir)
-		}
-	}
-	return "", wrongCall("there is no *.policy.hcl here and none in .obspc; give a PATH")
 }
 
 // development is a release of these policies for this machine, product "local".
