@@ -34,8 +34,8 @@ policy "p" {
 `
 
 // BenchmarkRun compares `obsrun run` of /usr/bin/true, evidence written, with bare
-// bwrap and the same options (design 11, second row, less proxy and durable
-// record: at most 2.1). Interleaved pairs; the median of their ratios.
+// bwrap and the same options (design 11, third row: at most 3). Interleaved pairs; the
+// median of their ratios.
 func BenchmarkRun(b *testing.B) { benchmarkRun(b, truePolicy) }
 
 // BenchmarkRunEgress is the same with a proxy that is ready, and programs to tell apart.

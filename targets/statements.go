@@ -35,7 +35,11 @@ func (v *validator) statements() error {
 			delete(stated, r.Path)
 		}
 	}
-	for _, o := range stated {
+	for i := range v.read.Set.Operations {
+		o := &v.read.Set.Operations[i]
+		if stated[o.Path] != o {
+			continue
+		}
 		if o.Verb != bwrap.Dev || !devices || !v.deviceRoot(*o) {
 			return v.differsAt(bwrapFile, v.line(*o), "%s %s comes from no rule of the policy", o.Verb, o.Path)
 		}
