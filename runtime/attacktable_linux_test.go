@@ -53,6 +53,7 @@ var attackTable = []attack{
 	{what: "read, write, make, remove, move, truncate and command what a mount shows by mistake", layer: byDomain, test: "TestLiveBelowLooseMounts"},
 	{what: "open a file by its handle", layer: byFilter, attempt: "handle work/carve/f", inside: "EPERM", bare: "ok", root: true},
 	{what: "links that an earlier run planted", layer: byRuntime, test: "TestLivePlantedLink"},
+	{what: "a second name of a protected file, that an earlier run planted", layer: byRuntime, test: "TestLiveManyNames, TestLivePlaceholderMode"},
 	{what: "mv, git config and atomic save over masked paths, outside, during the run", layer: byRuntime, test: "TestLiveProtectionLost, TestMountOutside"},
 	{what: "two policies on one tree", layer: byRuntime, test: "TestLiveInTheWay"},
 	{what: "exchange names while the sandbox is made", layer: byRuntime, test: "TestLiveSwappedAncestor, TestLiveSwappedCarveOut"},
@@ -110,7 +111,7 @@ var attackTable = []attack{
 
 	{what: "fork bomb", layer: byLimits, test: "TestLiveBomb, TestLiveProcessCount"},
 	{what: "memory", layer: byLimits, test: "TestLiveOverrun"},
-	{what: "files without end in /tmp, /dev/shm, the workspace", layer: byLimits, test: "TestLiveFull, TestLiveManyNames"},
+	{what: "files without end in /tmp, /dev/shm, the workspace", layer: byLimits, test: "TestLiveFull, TestLiveOverrun"},
 	{what: "descriptors without end", layer: byLimits, test: "TestLiveDescriptorFlood"},
 	{what: "output without end", layer: byLimits, test: "TestLiveOutput, TestLiveStalledReader"},
 }
