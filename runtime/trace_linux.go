@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func (r *execution) attach(s *sandbox) *Refusal {
 	}
 	arch := arches[goruntime.GOARCH]
 	r.traced = &traced{
-		setting: propose.Setting{Policy: r.policy, Binding: r.withHome(), Keeps: kept},
+		setting: propose.Setting{Policy: r.policy, Binding: r.withHome(), Homes: homes(), Keeps: kept},
 		decider: ir.NewDecider(r.bound), program: r.linux.Seccomp[arch], added: r.linux.Denied[arch], arch: arch, index: map[string]int{},
 	}
 	if r.traced.place = r.job.Places; r.traced.place == nil {
@@ -76,6 +77,21 @@ func (r *execution) withHome() ir.Binding {
 		return with
 	}
 	return r.binding
+}
+
+// homes is where the caller's home directory is, as it is named and where links lead.
+func homes() []ir.Path {
+	home, err := Home(os.Getuid())
+	if err != nil {
+		return nil
+	}
+	out := []ir.Path{home}
+	if real, err := filepath.EvalSymlinks(home.String()); err == nil {
+		if at, err := ir.NewPath(ir.Host, real); err == nil && at != home {
+			out = append(out, at)
+		}
+	}
+	return out
 }
 
 // kept says why the targets could not keep a policy.

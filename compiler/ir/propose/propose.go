@@ -1,8 +1,9 @@
 // Package propose turns accesses that a policy denied into the narrowest lines that
 // would allow them: what `exec --trace` saw becomes what an author may add. Its one
 // rule: it proposes and never decides. Every line is tried on the policy before it
-// is shown; what an author denied, what holds secrets and what decides about later
-// programs is listed and never proposed (secrets.go).
+// is shown; what an author denied, what is known to hold secrets or to decide about later
+// programs (secrets.go), and what nobody knows in a home directory (home.go), is listed
+// and never proposed.
 //
 // What failed is seen in runtime/trace, what the answer is comes from compiler/ir.
 package propose
@@ -46,6 +47,9 @@ type Setting struct {
 	// Binding binds the slots that the policy uses, and others that an author could
 	// use.
 	Binding ir.Binding
+	// Homes is where the caller's home directory is, whether or not a slot may be bound
+	// to it.
+	Homes []ir.Path
 	// Keeps says why the targets could not keep a policy, nil when they can.
 	Keeps func(*ir.Policy) error
 }
@@ -77,7 +81,7 @@ type proposer struct {
 	Setting
 	bound   *ir.Policy
 	decider *ir.Decider
-	home    ir.Path           // "/" when it is not known
+	homes   []ir.Path         // those that are known, never "/"
 	called  map[string]string // of new endpoints, by what makes them one
 }
 
@@ -106,7 +110,8 @@ func newProposer(s Setting) (*proposer, error) {
 		return nil, err
 	}
 	p := &proposer{Setting: s, bound: bound, decider: ir.NewDecider(bound)}
-	p.home, _ = s.Binding.At(ir.Home)
+	slot, _ := s.Binding.At(ir.Home)
+	p.homes = slices.DeleteFunc(append(slices.Clone(s.Homes), slot), ir.Path.IsRoot)
 	return p, nil
 }
 
@@ -228,11 +233,15 @@ func (p *proposer) allows(k ir.RequestKind, at ir.Path) bool {
 }
 
 // reads lets a path be read, and what it leads to: a link is only kept where its
-// target is covered.
+// target is covered. Of what holds others' files no more than the names is ever meant,
+// which matters where nothing was looked up.
 func (p *proposer) reads(a Access, only bool) []want {
-	out := []want{{List: "read", Path: a.Request.Path, Only: only}}
+	read := func(at ir.Path) want {
+		return want{List: "read", Path: at, Only: only || p.holdsHomes(at) || at == ir.MustPath("/etc")}
+	}
+	out := []want{read(a.Request.Path)}
 	if real := a.Machine.Real; !real.IsRoot() && !p.allows(ir.ReadRequest, real) {
-		out = append(out, want{List: "read", Path: real, Only: only})
+		out = append(out, read(real))
 	}
 	return out
 }

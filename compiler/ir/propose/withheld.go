@@ -2,6 +2,7 @@ package propose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
@@ -20,12 +21,19 @@ func (p *proposer) withheld(a Access, d ir.Decision, wants []want) string {
 	case d.Reason == ir.ByHeld:
 		return "a statement of the policy is about it or about something below it, so its name stays"
 	case a.Machine.There:
+		// What is said here is a proposal as well.
+		if why := p.tooMuch(want{List: "write", Path: r.Path}); why != "" {
+			return why
+		}
 		return fmt.Sprintf("it is there already: let it be read or written, as in write = [%s]", expression(Stated(p.Binding, r.Path)))
 	case a.Machine.Refused:
 		return "outside the sandbox this user may not either"
 	}
 	if rule := p.meant(a.Request, d); rule != nil {
 		return fmt.Sprintf("%s was put there to refuse it", p.released(rule))
+	}
+	if real := a.Machine.Real; r.Kind.Changes() && !real.IsRoot() {
+		wants = append(slices.Clone(wants), want{List: "write", Path: real}) // what a link leads to
 	}
 	for _, w := range wants {
 		if why := p.tooMuch(w); why != "" {
@@ -68,7 +76,9 @@ func (p *proposer) tooMuch(w want) string {
 		return ""
 	case at.InSystemTree():
 		return "it would take writing " + at.String() + ", which is the system's"
-	case at == p.home || at.IsSystemDirectory() || !p.home.IsRoot() && at.Above(p.home):
+	case p.inHome(at):
+		return fmt.Sprintf("it would take writing %s, and in a home directory nothing is proposed for writing but what lies in the workspace", Stated(p.Binding, at))
+	case at.IsSystemDirectory() || p.holdsHomes(at):
 		return fmt.Sprintf("it would take writing all of %s; make the file or directory beforehand, and let that be written", Stated(p.Binding, at))
 	}
 	if why := p.covers(at); why != "" {
