@@ -275,7 +275,7 @@ func (r *execution) hold() *Refusal {
 	}
 	for i, w := range wanted {
 		if err := r.made.add(w.Path, w.Directory); err != nil {
-			return refuse(Machine, "", "a missing protected name cannot be kept missing: %v", err)
+			return notHeld(w.Path, err)
 		}
 		r.survey.facts[w.Path] = w.Fact()
 		n := r.made.last()
@@ -287,6 +287,17 @@ func (r *execution) hold() *Refusal {
 		return noRegistry(r.registry.Path(), err)
 	}
 	return nil
+}
+
+// notHeld reports a name that could come to be during the run: nothing can be put there
+// to stand in its way.
+func notHeld(at ir.Path, err error) *Refusal {
+	above, _ := at.Parent()
+	help := fmt.Sprintf("make %s beforehand, or let this user make files in %s; or take the statement about it out of the policy", at, above)
+	if errors.Is(err, errTaken) {
+		help = "" // it says what to do
+	}
+	return refuse(Machine, help, "a missing protected name cannot be kept missing: %v", err)
 }
 
 // graceTime is how long a run that its caller broke off goes on cleaning up and
