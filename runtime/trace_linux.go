@@ -79,16 +79,25 @@ func (r *execution) withHome() ir.Binding {
 	return r.binding
 }
 
-// homes is where the caller's home directory is, as it is named and where links lead.
+// homes is where the caller's home directory is, as it is named and where links lead:
+// what the user database says, and what $HOME says, for in containers and for users that
+// a directory service knows the two differ, and programs heed the latter. What is no
+// home is only not proposed, so a wrong $HOME gives nothing away.
 func homes() []ir.Path {
-	home, err := Home(os.Getuid())
-	if err != nil {
-		return nil
+	named := []string{os.Getenv("HOME")}
+	if home, err := Home(os.Getuid()); err == nil {
+		named = append(named, home.String())
 	}
-	out := []ir.Path{home}
-	if real, err := filepath.EvalSymlinks(home.String()); err == nil {
-		if at, err := ir.NewPath(ir.Host, real); err == nil && at != home {
-			out = append(out, at)
+	var out []ir.Path
+	for _, home := range named {
+		if !filepath.IsAbs(home) {
+			continue
+		}
+		real, _ := filepath.EvalSymlinks(home)
+		for _, text := range []string{home, real} {
+			if at, err := ir.NewPath(ir.Host, text); err == nil && !at.IsRoot() && !slices.Contains(out, at) {
+				out = append(out, at)
+			}
 		}
 	}
 	return out

@@ -31,8 +31,11 @@ var harmless = []string{
 
 // Where systems keep home directories, those of other users as well.
 var (
-	homesIn = []ir.Path{ir.MustPath("/home"), ir.MustPath("/Users"), ir.MustPath("/var/home"), ir.MustPath("/export/home")}
-	homes   = []ir.Path{ir.MustPath("/root"), ir.MustPath("/var/root")}
+	homesIn = []ir.Path{
+		ir.MustPath("/home"), ir.MustPath("/Users"), ir.MustPath("/System/Volumes/Data/Users"),
+		ir.MustPath("/var/home"), ir.MustPath("/usr/home"), ir.MustPath("/export/home"), ir.MustPath("/data/home"),
+	}
+	homes = []ir.Path{ir.MustPath("/root"), ir.MustPath("/var/root"), ir.MustPath("/var/lib/jenkins")}
 )
 
 // homeAround is the home directory that a path is or lies in, the nearest; false when

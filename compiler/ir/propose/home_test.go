@@ -26,7 +26,7 @@ func TestHome(t *testing.T) {
 		".no-list-knows-it", ".claude/projects/x", ".cache/x", ".config/x/y", ".local/share/x", ".gitconfig.d/x", ".gitconfigs", ".cargo/config.toml", ".terminfos/x",
 		"Library/Preferences/x", "library/x", ".local/lib/x", ".local/lib/python3/x",
 	} {
-		for _, home := range []string{"/home/u/", "/home/v/", "/root/", "/Users/w/"} {
+		for _, home := range []string{"/home/u/", "/home/v/", "/root/", "/Users/w/", "/data/home/x/", "/System/Volumes/Data/Users/w/", "/var/lib/jenkins/"} {
 			if f := at(t, s, "read "+home+name); len(f.Add) > 0 || !strings.Contains(f.Withheld, "hidden in a home directory") {
 				t.Errorf("%s: %+v, %q", f.Request, f.Add, f.Withheld)
 			}
@@ -36,7 +36,7 @@ func TestHome(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"x", "bin/tool", "go/bin/tool", "cache/x/y", "d/.gitconfig"} {
-		for _, home := range []string{"/home/u/", "/home/v/", "/root/", "/Users/w/"} {
+		for _, home := range []string{"/home/u/", "/home/v/", "/root/", "/Users/w/", "/data/home/x/", "/System/Volumes/Data/Users/w/", "/var/lib/jenkins/"} {
 			if f := at(t, s, "write "+home+name); len(f.Add) > 0 || !strings.Contains(f.Withheld, "in a home directory nothing") && !strings.Contains(f.Withheld, "system's") {
 				t.Errorf("%s: %+v, %q", f.Request, f.Add, f.Withheld)
 			}
@@ -65,6 +65,20 @@ func TestHomeElsewhere(t *testing.T) {
 	for _, text := range []string{"read /data2/ci/.x", "write /data2/ci/x"} {
 		if f := at(t, s, text); len(f.Add) > 0 || !strings.Contains(f.Withheld, "home directory") {
 			t.Errorf("%s: %+v, %q", text, f.Add, f.Withheld)
+		}
+	}
+}
+
+// TestHomeInSystem: what lies below a directory of public files is a home directory all
+// the same; beside each place another one there.
+func TestHomeInSystem(t *testing.T) {
+	s := propose.Setting{Policy: compiled(t, carveOutAll, ""), Binding: binding}
+	for text, want := range map[string]bool{
+		"read /usr/home/u/.token": false, "read /usr/home/u/x.pem": false, "read /usr/share/u/.token": true, "read /usr/share/u/x.pem": true,
+		"read /System/Volumes/Data/Users/u/.token": false, "read /System/Volumes/Data/u/.token": true,
+	} {
+		if f := at(t, s, text); len(f.Add) > 0 != want {
+			t.Errorf("%s: %+v, %q, want a line: %v", text, f.Add, f.Withheld, want)
 		}
 	}
 }
@@ -111,9 +125,15 @@ func TestNamedAnywhere(t *testing.T) {
 		".claude/.credentials.json", ".codex/auth.json", "sops/age/keys.txt", "huggingface/token", ".databrickscfg", ".oci/config", ".s3cfg", ".boto", ".gsutil/credstore", ".kaggle/kaggle.json",
 		".config/github-copilot/hosts.json", ".config/doctl/config.yaml", ".config/ngrok/ngrok.yml", "auth.json", ".bundle/config", ".sbt/.credentials", ".ivy2/.credentials", ".nuget/x", "nuget.config", "NuGet.Config",
 		".msmtprc", ".Xauthority", ".bitcoin/wallet.dat", "wallet.dat", ".electrum/x", ".thunderbird/x", ".config/BraveSoftware/x", ".config/microsoft-edge/x", "ssh_host_ed25519_key", "prod.tfstate",
+		"etc/pki/tls/private/localhost", "etc/docker/key.json", "credentials.json", "service-account.json", "service-account-ci.json", "service_account.json", "deploy_key", "site_deploy_key", "secrets.yaml", "secrets.yml", "secrets.json", "secrets.toml",
 	} {
 		if f := at(t, s, "read /srv/x/"+name); len(f.Add) > 0 || !strings.Contains(f.Withheld, "never proposed") {
 			t.Errorf("%s: %+v, %q", f.Request, f.Add, f.Withheld)
+		}
+	}
+	for _, name := range []string{"etc/pki/tls/x", "etc/docker/daemon.json", "account.json", "deploy", "secrets.md", "secrets/x"} {
+		if f := at(t, s, "read /srv/x/"+name); len(f.Add) == 0 {
+			t.Errorf("%s: %q", f.Request, f.Withheld)
 		}
 	}
 	for _, name := range []string{

@@ -19,7 +19,7 @@ import (
 // body is what the tests' policy says.
 const body = `
   filesystem {
-    read    = ["/usr", "/data", only("/opt"), "${home}/notes"]
+    read    = ["/usr", "/files", only("/opt"), "${home}/notes"]
     write   = [workspace, "/srv/out"]
     deny    = ["${workspace}/.hidden", "/usr/secret"]
     execute = ["/usr/bin/tool"]
@@ -92,16 +92,16 @@ func TestLines(t *testing.T) {
 		{"stat /etc/hosts", propose.Machine{}, `read "/etc/hosts"`, "read /etc/passwd"},
 		{"read /opt/tool", propose.Machine{Real: ir.MustPath("/opt/tool-2/bin/tool")}, `read "/opt/tool", read "/opt/tool-2/bin/tool"`, "read /opt/tool-2/bin/other"},
 		{"read /opt/lib", propose.Machine{Real: ir.MustPath("/usr/lib/x")}, `read "/opt/lib"`, "read /opt/other"},
-		{"write /data/file", propose.Machine{}, `write "/data/file"`, "write /data/other,create /data/new,remove /data/file"},
-		{"write /data/dir", directory, `write "/data/dir"`, "write /data/other"},
-		{"create /data/sub/new", propose.Machine{}, `write "/data/sub"`, "create /data/new,write /data/other,remove /data/sub"},
-		{"remove /data/notes/x/old", propose.Machine{}, `write "/data/notes/x"`, "remove /data/notes/old"},
-		{"create /data/cache/new", propose.Machine{}, `write "/data/cache"`, "create /data/other"},
-		{"rename /data/a/x /data/b/y", propose.Machine{}, `write "/data/a", write "/data/b"`, "create /data/c,write /data/z"},
-		{"rename /home/u/work/x /data/b/y", propose.Machine{}, `write "/data/b"`, "create /data/c"},
-		{"rename /data/a/x /data/a/y", propose.Machine{}, `write "/data/a"`, "create /data/c"},
-		{"link /data/a/x /home/u/work/y", propose.Machine{}, `write "/data/a/x"`, "write /data/a/z,remove /data/a/x"},
-		{"link /data/a/x /data/b/y", propose.Machine{}, `write "/data/b", write "/data/a/x"`, "write /data/a/z,write /data/c"},
+		{"write /files/file", propose.Machine{}, `write "/files/file"`, "write /files/other,create /files/new,remove /files/file"},
+		{"write /files/dir", directory, `write "/files/dir"`, "write /files/other"},
+		{"create /files/sub/new", propose.Machine{}, `write "/files/sub"`, "create /files/new,write /files/other,remove /files/sub"},
+		{"remove /files/notes/x/old", propose.Machine{}, `write "/files/notes/x"`, "remove /files/notes/old"},
+		{"create /files/cache/new", propose.Machine{}, `write "/files/cache"`, "create /files/other"},
+		{"rename /files/a/x /files/b/y", propose.Machine{}, `write "/files/a", write "/files/b"`, "create /files/c,write /files/z"},
+		{"rename /home/u/work/x /files/b/y", propose.Machine{}, `write "/files/b"`, "create /files/c"},
+		{"rename /files/a/x /files/a/y", propose.Machine{}, `write "/files/a"`, "create /files/c"},
+		{"link /files/a/x /home/u/work/y", propose.Machine{}, `write "/files/a/x"`, "write /files/a/z,remove /files/a/x"},
+		{"link /files/a/x /files/b/y", propose.Machine{}, `write "/files/b", write "/files/a/x"`, "write /files/a/z,write /files/c"},
 		{"execute /usr/bin/other", propose.Machine{}, `execute "/usr/bin/other"`, "execute /usr/bin/third"},
 		{"execute /srv/tool", propose.Machine{}, `read "/srv/tool", execute "/srv/tool"`, "read /srv/other,execute /srv/other"},
 		{"execute /home/u/work/run", propose.Machine{}, `execute "${workspace}/run"`, "execute /home/u/work/other"},
@@ -154,18 +154,18 @@ func TestLines(t *testing.T) {
 
 // TestInstead: a path that the policy states already changes its list.
 func TestInstead(t *testing.T) {
-	s, found := one(t, compiled(t, body, ""), "create /data/new", propose.Machine{})
+	s, found := one(t, compiled(t, body, ""), "create /files/new", propose.Machine{})
 	report := propose.NewReport(s, ir.Bwrap, found, func(o ir.Origin) (string, int, bool) { return "p.policy.hcl", 7, o == "p/filesystem.read[1]" })
 	d := report.Denied[0]
-	if len(d.Add) != 1 || d.Add[0] != (propose.Line{List: "write", Element: `"/data"`, Instead: "read"}) {
+	if len(d.Add) != 1 || d.Add[0] != (propose.Line{List: "write", Element: `"/files"`, Instead: "read"}) {
 		t.Errorf("lines %+v", d.Add)
 	}
-	if d.Rule == nil || d.Rule.File != "p.policy.hcl" || d.Rule.Line != 7 || d.Rule.Text != "read /data" {
+	if d.Rule == nil || d.Rule.File != "p.policy.hcl" || d.Rule.Line != 7 || d.Rule.Text != "read /files" {
 		t.Errorf("rule %+v", d.Rule)
 	}
 	var text strings.Builder
 	report.Text(&text, "# ")
-	for _, want := range []string{"# policy p denied one access\n", "create /data/new: ENOENT, by /usr/bin/x\n", "read /data at p.policy.hcl:7 (p/filesystem.read[1])", `move "/data" from read to write`, "    # take \"/data\" out of read: a path has one level\n"} {
+	for _, want := range []string{"# policy p denied one access\n", "create /files/new: ENOENT, by /usr/bin/x\n", "read /files at p.policy.hcl:7 (p/filesystem.read[1])", `move "/files" from read to write`, "    # take \"/files\" out of read: a path has one level\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text)
 		}
@@ -194,21 +194,21 @@ func TestWithheld(t *testing.T) {
 		{body, "read /etc/shadow", propose.Machine{}, "password hashes", "read /etc/passwd"},
 		{body, "read /etc/ssl/certs/ca.pem.x", propose.Machine{Missing: true}, "no such thing", "read /etc/ssl/certs/ca.pem"},
 		{body, "read /home/u/work/.hidden/x", propose.Machine{}, "deny ${workspace}/.hidden", "read /home/u/hidden/x"},
-		{body, "read /usr/secret/x", propose.Machine{}, "deny /usr/secret", "write /data/x"},
+		{body, "read /usr/secret/x", propose.Machine{}, "deny /usr/secret", "write /files/x"},
 		{carveOut, "write /home/u/work/kept/x", propose.Machine{}, "read ${workspace}/kept", "write /srv/kept/x"},
 		{body, "remove /home/u/work/.hidden", propose.Machine{}, "put there to refuse it", "remove /srv/x/hidden"},
 		{body, "remove /srv/out", propose.Machine{}, "its name stays", "remove /srv/x/out"},
 		{body, "create /home/u/new", propose.Machine{}, "in a home directory", "create /srv/d/new"},
-		{body, "create /opt/new", propose.Machine{}, "writing all of /opt", "create /data/new"},
+		{body, "create /opt/new", propose.Machine{}, "writing all of /opt", "create /files/new"},
 		{body, "create /srv/new", propose.Machine{}, "writing all of /srv", "create /srv/d/new"},
 		{body, "create /home/w", propose.Machine{}, "writing all of /home;", "create /srv/d/new"},
 		{body, "write /srv/.bashrc", propose.Machine{}, "a shell starts with it", "write /srv/bashrc"},
 		{body, "write /srv/repo/.git/hooks/pre-push", propose.Machine{}, "Git runs", "write /srv/repo/.git/index"},
-		{body, "write /etc/hosts", propose.Machine{}, "the system's", "write /data/hosts"},
+		{body, "write /etc/hosts", propose.Machine{}, "the system's", "write /files/hosts"},
 		{body, "write /srv/link", propose.Machine{Real: ir.MustPath("/home/u/notes/x")}, "${home}/notes/x, and in a home directory", "write /srv/link"},
 		{body, "create /srv/link/x", propose.Machine{Real: ir.MustPath("/home/u/.config/autostart/x")}, "${home}/.config is hidden", "create /srv/link/x"},
 		{body, "write /srv/link", propose.Machine{Real: ir.MustPath("/srv/.bashrc")}, "a shell starts with it", "write /srv/link"},
-		{body, "link /home/u/notes/x /home/u/work/y", propose.Machine{}, "in a home directory", "link /data/a/x /home/u/work/y"},
+		{body, "link /home/u/notes/x /home/u/work/y", propose.Machine{}, "in a home directory", "link /files/a/x /home/u/work/y"},
 		{body, "rename /srv/x/a /home/u/.config/a", propose.Machine{}, "hidden in a home directory", "rename /srv/x/a /srv/y/a"},
 		{body, "execute /home/u/.x/tool", propose.Machine{}, "hidden in a home directory", "execute /home/u/.cargo/bin/tool"},
 		{body, "create /home/u/d", propose.Machine{There: true}, "in a home directory", "create /srv/d/new"},

@@ -11,9 +11,10 @@ import (
 
 // secret is a place of which nothing is proposed, wherever it is: what lies there opens
 // other doors. The list can never be complete, so home directories have a rule of their
-// own beside it (home.go); this is about what lies elsewhere. Name is a pattern (path.Match) for one component, and everything below it; it may
-// have several components, of which the last may be followed by anything. The
-// sources are the manuals of the programs concerned.
+// own beside it (home.go); this is about what lies elsewhere. Name is a pattern
+// (path.Match) for one component, and everything below it; it may have several
+// components, of which the last may be followed by anything. The sources are the
+// manuals of the programs concerned.
 type secret struct{ name, what string }
 
 var secrets = []secret{
@@ -99,6 +100,13 @@ var secrets = []secret{
 	{".electrum", "a wallet"},
 	{".ethereum", "a wallet"},
 	{"Cookies", "a browser's sessions"},
+	{"credentials.json", "credentials of a service"},
+	{"service?account*.json", "credentials of a service"},
+	{"*deploy?key", "an SSH key"},
+	{"secrets.yaml", "secrets of a program"},
+	{"secrets.yml", "secrets of a program"},
+	{"secrets.json", "secrets of a program"},
+	{"secrets.toml", "secrets of a program"},
 	{".env", "secrets of a program"},
 	{".env.*", "secrets of a program"},
 	{"*.pem", "a key"},
@@ -119,6 +127,8 @@ var secrets = []secret{
 	{"etc/letsencrypt", "keys of this machine"},
 	{"etc/kubernetes", "credentials of Kubernetes"},
 	{"etc/ssl/private", "keys of this machine"},
+	{"etc/pki/tls/private", "keys of this machine"},
+	{"etc/docker/key.json", "a key of this machine"},
 	{"etc/krb5.keytab", "keys of this machine"},
 	{"run/secrets", "secrets of a container"},
 	{"docker.sock", "control over this machine's containers"},
@@ -224,7 +234,7 @@ var starts = []secret{
 }
 
 // public are places where files named like keys are certificates that everybody may
-// read.
+// read; a home directory below one of them, as in /usr/home, is none.
 var public = []ir.Path{
 	ir.MustPath("/etc/ssl/certs"), ir.MustPath("/etc/ssl/cert.pem"), ir.MustPath("/etc/pki/tls/certs"), ir.MustPath("/etc/pki/tls/cert.pem"),
 	ir.MustPath("/etc/pki/ca-trust"), ir.MustPath("/usr"), ir.MustPath("/System"), ir.MustPath("/nix/store"),
@@ -232,7 +242,7 @@ var public = []ir.Path{
 
 // secret is why nothing about a path is proposed, "" when it is no secret.
 func (p *proposer) secret(at ir.Path) string {
-	if slices.ContainsFunc(public, func(tree ir.Path) bool { return tree.Covers(at) }) {
+	if !p.inHome(at) && slices.ContainsFunc(public, func(tree ir.Path) bool { return tree.Covers(at) }) {
 		return ""
 	}
 	for _, s := range secrets {
