@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +55,28 @@ func marked(stat *unix.Stat_t) bool {
 		return stat.Mode&0o7777 == directoryMode && int(stat.Uid) == os.Geteuid()
 	}
 	return false
+}
+
+// join takes part in a placeholder of another live run, whatever its mode is now, so
+// that it stays while this run mounts something on it or below it. It has to be the
+// node that was found there.
+func (l *placeholders) join(at ir.Path, directory bool, found *unix.Stat_t) error {
+	above, _ := at.Parent()
+	parent, err := openBelow(unix.AT_FDCWD, above.String(), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", above, err)
+	}
+	p := placeholder{at: at, directory: directory, parent: parent, dev: found.Dev, ino: found.Ino}
+	if p.fd, err = openBelow(parent, at.Base(), unix.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
+		if err = unix.Flock(p.fd, unix.LOCK_SH|unix.LOCK_NB); err == nil && p.current() {
+			*l = append(*l, p)
+			slices.SortStableFunc(*l, func(a, b placeholder) int { return a.at.Compare(b.at) })
+			return nil
+		}
+		unix.Close(p.fd)
+	}
+	unix.Close(parent)
+	return fmt.Errorf("%s: %w", at, errTaken)
 }
 
 // errTaken is a name that something else has meanwhile.
@@ -145,7 +168,7 @@ func (p *placeholder) open() error {
 		if p.directory {
 			mode = directoryMode
 		}
-		return unix.Fchmod(p.fd, mode) // whatever the umask is
+		return unix.Fchmod(p.fd, mode) // whatever the umask takes from others
 	}
 	return nil
 }
@@ -155,6 +178,11 @@ func (p *placeholder) current() bool {
 	var stat unix.Stat_t
 	err := unix.Fstatat(p.parent, p.at.Base(), &stat, unix.AT_SYMLINK_NOFOLLOW)
 	return err == nil && stat.Dev == p.dev && stat.Ino == p.ino
+}
+
+// include reports whether the placeholder at the path is among them.
+func (l placeholders) include(at ir.Path) bool {
+	return slices.ContainsFunc(l, func(p placeholder) bool { return p.at == at })
 }
 
 // last is the node that was added last.
@@ -264,17 +292,21 @@ func holdsPlaceholders(fd int) (bool, error) {
 
 // placeholder reports whether the node at a path was made by a run, so that it counts
 // as missing. Anybody may give what is his own a placeholder's mode, a command of an
-// earlier run too: it is one only where a run would make it, a file for what a rule
-// names, and a directory, in which there is nothing else, for what leads there.
+// earlier run too: it is one only where a run would make it, inside a write, a file for
+// what a rule protects, and a directory, in which there is nothing else, for what leads
+// there.
 func (s *survey) placeholder(at ir.Path, n *node) bool {
-	if !n.exists() || !isPlaceholder(&n.stat) {
+	if !n.exists() || !isPlaceholder(&n.stat) || !s.inWrite(at) {
 		return false
 	}
-	named, optional := s.named(at)
-	if kindOf(n.stat.Mode) == bwrap.File {
-		return named
+	protected := func(at func(ir.Path) bool) bool {
+		return slices.ContainsFunc(s.policy.Files, func(r ir.FileRule) bool { return r.Level < ir.Write && !r.Optional && at(r.Path) })
 	}
-	if named && !optional {
+	itself := func(p ir.Path) bool { return p == at }
+	if kindOf(n.stat.Mode) == bwrap.File {
+		return protected(itself)
+	}
+	if !protected(at.Above) || s.named(at) {
 		return false
 	}
 	fd, err := openBelow(unix.AT_FDCWD, n.real.String(), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
@@ -286,18 +318,8 @@ func (s *survey) placeholder(at ir.Path, n *node) bool {
 	return err == nil && only
 }
 
-// named reports whether a rule names the path, and whether one that may be missing
-// does.
-func (s *survey) named(at ir.Path) (named, optional bool) {
-	for _, r := range s.policy.Files {
-		if r.Path == at {
-			named, optional = true, optional || r.Optional
-		}
-	}
-	for _, r := range s.policy.Execute {
-		if r.Path == at {
-			named, optional = true, optional || r.Optional
-		}
-	}
-	return named, optional
+// named reports whether a rule names a path that has to be there.
+func (s *survey) named(at ir.Path) bool {
+	return slices.ContainsFunc(s.policy.Files, func(r ir.FileRule) bool { return r.Path == at && !r.Optional }) ||
+		slices.ContainsFunc(s.policy.Execute, func(r ir.ExecuteRule) bool { return r.Path == at && !r.Optional })
 }

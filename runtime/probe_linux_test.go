@@ -60,6 +60,30 @@ var attempts = map[string]func([]string) error{
 			time.Sleep(time.Millisecond)
 		}
 	},
+	// loosen gives directories the mode 0755 and goes on as retry-create.
+	"loosen": func(a []string) error {
+		for _, dir := range a[:2] {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		for {
+			if err := touch(a[2], os.O_WRONLY|os.O_CREATE|os.O_EXCL); !errors.Is(err, unix.EEXIST) {
+				return err
+			}
+			time.Sleep(time.Millisecond)
+		}
+	},
+	// insist makes a file and what leads to it, and tries again for a while.
+	"insist": func(a []string) (err error) {
+		for until := time.Now().Add(800 * time.Millisecond); time.Now().Before(until); time.Sleep(time.Millisecond) {
+			os.MkdirAll(filepath.Dir(a[0]), 0o755)
+			if err = touch(a[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
+				return nil
+			}
+		}
+		return err
+	},
 	"remove": func(a []string) error { return os.Remove(a[0]) },
 	"rename": func(a []string) error { return os.Rename(a[0], a[1]) },
 	"link":   func(a []string) error { return os.Link(a[0], a[1]) },

@@ -281,6 +281,68 @@ func TestLiveSharedPlaceholder(t *testing.T) {
 	}
 }
 
+// TestLiveOtherKind: two live runs need one missing name to stay missing, one of them
+// as a file and the other as a directory that leads further; or the first one's
+// command gives the directory another mode. The end of the first leaves the second
+// protected, and the end of both nothing behind.
+func TestLiveOtherKind(t *testing.T) {
+	needSandbox(t)
+	rules := func(level, path string) string {
+		return policy(t, "\n  filesystem {\n    write = [workspace]\n    "+level+" = [\"${workspace}/"+path+"\"]\n  }")
+	}
+	for _, tt := range []struct{ first, held, second, attempt string }{
+		{"read a/b", "a/b", "read a", "a/b/x"},
+		{"deny a/b/c", "a/b/c", "deny a", "a/b/c"},
+		{"read a", "a", "read a/b", "a/b/x"},
+		{"deny a", "a", "deny a/b/c", "a/b/c"},
+		{"deny a/b/c", "loosen a a/b a/b/c", "deny a/b/c", "a/b/c"},
+		{"deny a/b/c", "loosen a a/b a/b/c", "deny a", "a/x"},
+	} {
+		t.Run(tt.first+" "+tt.held+", "+tt.second, func(t *testing.T) {
+			root := labDir(t)
+			level, path, _ := strings.Cut(tt.first, " ")
+			first := development(t, rules(level, path))
+			level, path, _ = strings.Cut(tt.second, " ")
+			second := development(t, rules(level, path))
+			attempt, words := "retry-create", strings.Fields(tt.held)
+			if words[0] == "loosen" {
+				attempt, words = words[0], words[1:]
+			}
+			mark := fmt.Sprintf("mark-other-kind-%d-%s", os.Getpid(), t.Name())
+			argv := []string{probePath, probeWord, attempt}
+			for _, w := range words {
+				argv = append(argv, filepath.Join(root, w))
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			ended := make(chan ran)
+			go func() {
+				ended <- start(t, ctx, first, runtime.Job{Argv: append(argv, mark), Development: true, Workspace: runtime.Workspace{Dir: root}})
+			}()
+			ready := func() bool {
+				info, err := os.Stat(root + "/a/b")
+				return len(marked(t, mark)) > 0 && (attempt != "loosen" || err == nil && info.Mode().Perm() == 0o755)
+			}
+			for range 500 {
+				if ready() {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			time.AfterFunc(400*time.Millisecond, cancel)
+			r := probed(t, second, root, "insist", filepath.Join(root, tt.attempt))
+			if got := strings.TrimSpace(r.stdout); got == "ok" || got == "" || r.Evidence.Outcome != runtime.Exited {
+				t.Errorf("the second run: %s", r)
+			}
+			<-ended
+			if _, err := os.Lstat(filepath.Join(root, "a")); !os.IsNotExist(err) {
+				t.Errorf("a stayed: %v", err)
+			}
+		})
+	}
+	outside(t, "insist", filepath.Join(t.TempDir(), "a/b"))
+}
+
 // TestLivePlaceholderShut: the command takes the permissions of the directory that
 // leads to a masked name away.
 func TestLivePlaceholderShut(t *testing.T) {

@@ -111,6 +111,8 @@ func TestLivePlaceholderMode(t *testing.T) {
 		{statement: "read", plant: "full", attempt: "read it/inside", says: "ok"},
 		{statement: "deny", plant: "empty", attempt: "create it/new", says: "EROFS"},
 		{statement: "write", plant: "empty", attempt: "create it/new", says: "ok"},
+		{statement: "write", plant: "optional", attempt: "create it/new", says: "ok"},
+		{statement: "write", plant: "file", attempt: "write it", says: "ok"},
 	} {
 		t.Run(tt.statement+" "+tt.plant, func(t *testing.T) {
 			root := labDir(t)
@@ -120,6 +122,9 @@ func TestLivePlaceholderMode(t *testing.T) {
 				write(t, it, "")
 				must(t, unix.Chmod(it, unix.S_ISVTX|0o600))
 				must(t, os.Link(it, filepath.Join(root, "other")))
+			case "file":
+				write(t, it, "")
+				must(t, unix.Chmod(it, unix.S_ISVTX|0o600))
 			default:
 				must(t, os.Mkdir(it, 0o700))
 				must(t, unix.Chmod(it, unix.S_ISVTX|0o700))
@@ -138,6 +143,9 @@ func TestLivePlaceholderMode(t *testing.T) {
     read  = [workspace]
     write = ["${workspace}/it"]
   }`
+				if tt.plant == "optional" {
+					text = strings.Replace(text, `"${workspace}/it"`, `optional("${workspace}/it")`, 1)
+				}
 			}
 			v := development(t, policy(t, text))
 			if tt.plant == "two names" {
@@ -153,7 +161,7 @@ func TestLivePlaceholderMode(t *testing.T) {
 			if got := strings.TrimSpace(r.stdout); got != tt.says || len(r.Evidence.Cleanup.Placeholders)+len(r.Evidence.Cleanup.Faults) > 0 {
 				t.Errorf("%s is %q, want %s, and nothing made; %s", tt.attempt, got, tt.says, r)
 			}
-			if stat, err := os.Stat(it); err != nil || stat.Mode() != os.ModeDir|os.ModeSticky|0o700 {
+			if stat, err := os.Stat(it); err != nil || stat.Mode()&os.ModeSticky == 0 || stat.IsDir() != (tt.plant != "file") {
 				t.Errorf("afterwards it is %v, %v", stat.Mode(), err)
 			}
 		})

@@ -283,10 +283,34 @@ func (r *execution) hold() *Refusal {
 		noted[i].Dev, noted[i].Ino = n.stat.Dev, n.stat.Ino
 		r.evidence.Cleanup.Placeholders = append(r.evidence.Cleanup.Placeholders, w.Path.String())
 	}
-	if err := r.live.NotePlaceholders(noted); err != nil {
+	joined, refusal := r.join()
+	if refusal != nil {
+		return refusal
+	}
+	if err := r.live.NotePlaceholders(append(noted, joined...)); err != nil {
 		return noRegistry(r.registry.Path(), err)
 	}
 	return nil
+}
+
+// join takes part in every placeholder of another live run that this one took for
+// something of the machine's own: it is another kind of missing thing to that run, or
+// its command has changed it. Were it removed under this run, what is mounted on it
+// would go as well.
+func (r *execution) join() ([]registry.Placeholder, *Refusal) {
+	var joined []registry.Placeholder
+	for _, p := range r.live.Held() {
+		n := r.survey.nodes[p.Path]
+		if n == nil || !n.exists() || len(n.links) > 0 || r.made.include(p.Path) {
+			continue
+		}
+		directory := kindOf(n.stat.Mode) == bwrap.Directory
+		if err := r.made.join(p.Path, directory, &n.stat); err != nil {
+			return nil, refuse(No, "wait until that run has ended, or use a workspace of its own", "another run keeps a missing name missing: %v", err)
+		}
+		joined = append(joined, registry.Placeholder{Node: registry.Node{Path: p.Path, Dev: n.stat.Dev, Ino: n.stat.Ino}, Directory: directory})
+	}
+	return joined, nil
 }
 
 // notHeld reports a name that could come to be during the run: nothing can be put there

@@ -139,6 +139,9 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 	if f := c.get("--format"); f != "" && f != "text" && f != "json" {
 		return wrongCall("--format is text or json, not %q", f)
 	}
+	if err := usableUmask(); err != nil {
+		return err
+	}
 	job.Stdout, job.Stderr = c.stdout, c.stderr
 	job.Notice = func(what string) { fmt.Fprintf(c.stderr, "obsrun: note: %s\n", what) }
 	if asJSON {
@@ -177,6 +180,20 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 	c.explain(outcome)
 	c.exit = outcome.Exit
 	return nil
+}
+
+// usableUmask refuses a umask under which obsrun could not open again what it makes.
+// The command has the caller's.
+func usableUmask() error {
+	const owner = 0o700
+	umask := syscall.Umask(owner >> 3)
+	syscall.Umask(umask)
+	if umask&owner == 0 {
+		return nil
+	}
+	r := wrongCall("the umask %04o takes permissions away from the owner of files, and obsrun has to open again what it makes", umask)
+	r.Help = fmt.Sprintf("umask %04o", umask&^owner)
+	return r
 }
 
 // print writes what a run came to. A success that reached nobody is none.

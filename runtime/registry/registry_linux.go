@@ -292,6 +292,7 @@ type Run struct {
 	registry *Registry
 	number   int64
 	file     int
+	held     []Placeholder // of the runs that were alive when it was admitted
 }
 
 // Begin makes an entry. The run can note from then on what it makes, and may not
@@ -316,7 +317,7 @@ func (r *Registry) Begin(policy string) (*Run, error) {
 			return nil, &os.PathError{Op: "make", Path: r.path + "/" + name(n), Err: err}
 		}
 		r.aside[n] = true
-		run := &Run{r, n, fd}
+		run := &Run{registry: r, number: n, file: fd}
 		if err := run.note(opening(policy, os.Getpid(), time.Now())); err != nil {
 			return nil, errors.Join(err, run.End())
 		}
@@ -421,6 +422,7 @@ func (run *Run) compare(c *Claim, below func(ir.Path) []Node) (*Other, error) {
 	if err != nil {
 		return nil, err
 	}
+	run.held = nil
 	for _, n := range all {
 		if run.registry.aside[n] {
 			continue
@@ -448,9 +450,14 @@ func (run *Run) compare(c *Claim, below func(ir.Path) []Node) (*Other, error) {
 		if conflict := Between(c, e.Claim, below); conflict != nil {
 			return &Other{*conflict, e}, nil
 		}
+		run.held = append(run.held, e.Made.Placeholders...)
 	}
 	return nil, nil
 }
+
+// Held are the placeholders of the runs that were alive when this one was admitted,
+// made or about to be. What another run makes later it makes where nothing was.
+func (run *Run) Held() []Placeholder { return run.held }
 
 // ForeignError is a live run whose entry cannot be read: another obsrun's.
 type ForeignError struct {
