@@ -37,6 +37,9 @@ func start(do *instructions) error {
 	if err := resetSignals(); err != nil {
 		return fmt.Errorf("reset signals: %w", err)
 	}
+	if err := resetPersonality(); err != nil {
+		return fmt.Errorf("reset the personality: %w", err)
+	}
 	if do.ByFile {
 		err = execve(fd, "", do.Argv, do.Env, do.Filter)
 	} else {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -79,6 +80,21 @@ func (e *Evidence) streams(stdout, stderr *stream, terminal bool) {
 	if err.Truncated {
 		e.reached(ir.Stderr)
 	}
+}
+
+// Undelivered says of each output that could not be passed on how much of it was, and
+// why no more.
+func (e *Evidence) Undelivered() []string {
+	var out []string
+	for _, s := range []struct {
+		name string
+		of   *StreamEvidence
+	}{{"output", e.Stdout}, {"error output", e.Stderr}} {
+		if s.of != nil && s.of.Fault != "" {
+			out = append(out, fmt.Sprintf("%s could not be passed on, %d of %d bytes were: %s", s.name, s.of.Passed, s.of.Bytes, s.of.Fault))
+		}
+	}
+	return out
 }
 
 // full notes a memory file system that is full; not every policy states its size.

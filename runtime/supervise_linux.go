@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -192,22 +193,21 @@ func (r *execution) conclude(ctx context.Context, end *ending, out *stream) *Ref
 }
 
 // delivered refuses a success of which not all output was passed on: whoever reads
-// it would take a part for the whole. Of a reader that has gone, a command of exec was
-// told itself.
+// it would take a part for the whole. Where a command of exec had a reader that went
+// away, it ends as what writes to such a pipe does (SIGPIPE), told in time or not.
 func (r *execution) delivered(stdout, stderr *stream) *Refusal {
-	for _, s := range []struct {
-		name string
-		of   *stream
-	}{{"output", stdout}, {"error output", stderr}} {
-		err := s.of.fault()
-		if err == nil || r.outcome.Exit != 0 || r.job.Development && s.of.readerGone() {
-			continue
-		}
-		refusal := refuse(Machine, "", "the command's %s could not be passed on: %v", s.name, err)
-		refusal.Word = Exited
-		return refusal
+	lost := r.evidence.Undelivered()
+	if len(lost) == 0 || r.outcome.Exit != 0 {
+		return nil
 	}
-	return nil
+	told := func(s *stream) bool { return s.fault() == nil || s.readerGone() }
+	if r.job.Development && told(stdout) && told(stderr) {
+		r.outcome.Exit = exitSignalled + int(unix.SIGPIPE)
+		return nil
+	}
+	refusal := refuse(Machine, "", "the command's %s", strings.Join(lost, "; "))
+	refusal.Word = Exited
+	return refusal
 }
 
 // result reads the typed result from standard output. A command that failed need

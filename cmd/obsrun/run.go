@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -158,9 +159,7 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 		}
 	}
 	outcome, err := c.verified(job, open)
-	if asJSON {
-		c.print(outcome, outcome.Evidence.JSON())
-	}
+	err = c.print(outcome, err, asJSON)
 	if sink != nil {
 		if failed := sink.Write(outcome.Evidence); failed != nil {
 			fmt.Fprintf(c.stderr, "obsrun: %v\n", failed)
@@ -173,9 +172,6 @@ func (c *call) execute(job runtime.Job, open func() (verify.Source, []byte, erro
 	c.observed(outcome)
 	if err != nil {
 		return err
-	}
-	if outcome.Result != nil && !asJSON {
-		c.print(outcome, append(slices.Clone(outcome.Result), '\n'))
 	}
 	c.explain(outcome)
 	c.exit = outcome.Exit
@@ -196,14 +192,28 @@ func usableUmask() error {
 	return r
 }
 
-// print writes what a run came to. A success that reached nobody is none.
-func (c *call) print(outcome *runtime.Outcome, text []byte) {
-	if _, err := c.stdout.Write(text); err != nil {
-		fmt.Fprintf(c.stderr, "obsrun: writing the result: %v\n", err)
-		if outcome.Exit == 0 {
-			outcome.Exit = runtime.ExitRefused
-		}
+// print writes what a run came to; failed is why it came to nothing, if so. A result
+// that reached nobody is no success, and evidence is to say so.
+func (c *call) print(outcome *runtime.Outcome, failed error, asJSON bool) error {
+	var text []byte
+	switch {
+	case asJSON:
+		text = outcome.Evidence.JSON()
+	case failed == nil && outcome.Result != nil:
+		text = append(slices.Clone(outcome.Result), '\n')
+	default:
+		return failed
 	}
+	_, err := c.stdout.Write(text)
+	if err == nil || failed != nil {
+		return failed
+	}
+	lost := &runtime.Refusal{
+		Code: runtime.Machine, Word: outcome.Evidence.Outcome, Exit: cmp.Or(outcome.Exit, runtime.ExitRefused),
+		Message: fmt.Sprintf("the result could not be written: %v", err),
+	}
+	outcome.Evidence.Refused(lost)
+	return lost
 }
 
 // apart refuses evidence that would change what is verified: a file of the release,
@@ -240,7 +250,7 @@ func (c *call) trace(job runtime.Job, o *runtime.Outcome) {
 	switch e := o.Evidence; {
 	case e.Trace == nil:
 		ended := e.Outcome == runtime.Exited || e.Outcome == runtime.Signaled || e.Outcome == runtime.ExecFailed
-		if job.Development && !job.Trace && ended && o.Exit != 0 {
+		if job.Development && !job.Trace && ended && o.Exit != 0 && len(e.Undelivered()) == 0 {
 			fmt.Fprintf(c.stderr, "obsrun: exit code %d; obspc exec --trace … shows what the policy denied\n", o.Exit)
 		}
 	case c.get("--trace-format") == "json":
@@ -317,6 +327,11 @@ func (c *call) explain(o *runtime.Outcome) {
 	}{{"output", "stdout", e.Stdout}, {"error output", "stderr", e.Stderr}} {
 		if s.of != nil && s.of.Truncated {
 			fmt.Fprintf(c.stderr, "obsrun: %s was cut off: %d of %d bytes passed; raise limits.%s\n", s.name, s.of.Passed, s.of.Bytes, s.limit)
+		}
+	}
+	for _, lost := range e.Undelivered() {
+		if e.Mode == runtime.Governed || !strings.HasSuffix(lost, syscall.EPIPE.Error()) {
+			fmt.Fprintf(c.stderr, "obsrun: %s\n", lost)
 		}
 	}
 	for _, l := range e.Limits {

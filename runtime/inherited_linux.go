@@ -39,6 +39,18 @@ func resetSignals() error {
 	return okay(errno)
 }
 
+// resetPersonality gives the command the layout of memory and the answers of an
+// ordinary program (personality(2)): execve passes on that a caller has switched the
+// randomisation of addresses off, or asks for another machine.
+func resetPersonality() error {
+	const query, standard = 0xffffffff, 0
+	have, _, errno := unix.RawSyscall(unix.SYS_PERSONALITY, query, 0, 0)
+	if errno == 0 && have != standard {
+		_, _, errno = unix.RawSyscall(unix.SYS_PERSONALITY, standard, 0, 0)
+	}
+	return okay(errno)
+}
+
 func sigaction(n uintptr, set, have *signalAction) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, n, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(have)), maskBytes, 0, 0)
 	return okay(errno)
