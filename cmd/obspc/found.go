@@ -45,6 +45,9 @@ func execPath(c *cli.Context) (string, error) {
 	case len(above) > 0:
 		return "", alsoAbove(here[0], above)
 	}
+	if why, err := foreign(here[0]); err != nil || why != "" {
+		return "", ofOthers(here[0], why, err)
+	}
 	return here[0], nil
 }
 
@@ -115,7 +118,7 @@ func alsoAbove(here string, above []string) error {
 		at = full
 	}
 	return wrongCall("policies were found in %s, and there are others above, in %s; a command that may write here could have planted them, so name those that are meant: obspc exec %s -- … or obspc exec %s -- …",
-		at, strings.Join(above, " and "), here, above[0])
+		shellWord(at), shellWords(above, " and "), here, shellWord(above[0]))
 }
 
 // noneHere says that there are no policies here, and where there are some.
@@ -125,9 +128,22 @@ func noneHere(above []string) error {
 	case 0:
 		return wrongCall(none + "; give a PATH")
 	case 1:
-		workspace := strings.TrimSuffix(above[0], "/"+configDir)
-		return wrongCall(none+"; there is one above: obspc exec %s --workspace %s -- …", above[0], workspace)
+		workspace := above[0]
+		if filepath.Base(workspace) == configDir {
+			workspace = filepath.Dir(workspace)
+		}
+		return wrongCall(none+"; there is one above%s, where a command that may write there could have planted it: if it is meant, obspc exec %s --workspace %s -- …",
+			ofUser(above[0]), shellWord(above[0]), shellWord(workspace))
 	}
 	// The nearest may be planted: none of them is proposed before the others.
-	return wrongCall(none+"; there are several above (%s): give the PATH of the one that is meant", strings.Join(above, ", "))
+	return wrongCall(none+"; there are several above (%s): give the PATH of the one that is meant", shellWords(above, ", "))
+}
+
+// shellWords are paths that somebody else may have named, as a shell takes them.
+func shellWords(paths []string, between string) string {
+	var words []string
+	for _, p := range paths {
+		words = append(words, shellWord(p))
+	}
+	return strings.Join(words, between)
 }

@@ -123,11 +123,12 @@ func (conf *configuration) unreadable(path string, err error) error {
 	return wrongCall("%s holds no *%s file; write one, or name the directory that has them", path, lang.Suffix)
 }
 
-// cleanPathError drops the name of the system call.
+// cleanPathError drops the name of the system call, and shows the path as a shell takes
+// it: another may have named it.
 func cleanPathError(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		return fmt.Errorf("%s: %w", pathErr.Path, pathErr.Err)
+		return fmt.Errorf("%s: %w", shellWord(pathErr.Path), pathErr.Err)
 	}
 	return err
 }
