@@ -27,6 +27,12 @@ var harmless = []string{
 	".local/bin", ".local/lib/python*/site-packages", ".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml",
 	".nvm/versions", ".pyenv/versions", ".pyenv/shims", ".rbenv/versions", ".sdkman/candidates", ".m2/repository",
 	".linuxbrew/Cellar", ".linuxbrew/bin", ".linuxbrew/lib", ".linuxbrew/opt", ".linuxbrew/share",
+	".asdf/installs", ".asdf/shims", ".tool-versions", ".local/share/mise/installs", ".local/share/mise/shims",
+	".volta/bin", ".volta/tools", ".bun/bin", ".deno/bin", ".ghcup/bin", ".ghcup/ghc", ".local/share/uv/python", ".local/share/uv/tools",
+	"Library/Fonts", "Library/Java",
+	// What package managers have fetched, without who they are.
+	".cargo/registry", ".cargo/git/db", ".cargo/git/checkouts", ".npm/_cacache", ".local/share/pnpm/store", ".cache/go-build", ".cache/pip", ".cache/uv",
+	".gradle/caches", ".gradle/wrapper", ".ivy2/cache",
 }
 
 // Where systems keep home directories, those of other users as well.

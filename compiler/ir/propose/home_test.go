@@ -42,7 +42,7 @@ func TestHome(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{".gitconfig", ".config/git/attributes", ".terminfo/x/xterm", ".cargo/bin/rustc", ".rustup/toolchains/x/lib/y", "notes2/.hidden", "bin/tool"} {
+	for _, name := range []string{".gitconfig", ".config/git/attributes", ".terminfo/x/xterm", ".cargo/bin/rustc", ".rustup/toolchains/x/lib/y", ".asdf/installs/x/bin/y", ".cargo/registry/src/x", "Library/Fonts/x.ttf", "notes2/.hidden", "bin/tool"} {
 		if f := at(t, s, "read /home/u/"+name); len(f.Add) == 0 {
 			t.Errorf("%s: %q", f.Request, f.Withheld)
 		}
