@@ -61,10 +61,9 @@ func marked(stat *unix.Stat_t) bool {
 // that it stays while this run mounts something on it or below it. It has to be the
 // node that was found there.
 func (l *placeholders) join(at ir.Path, directory bool, found *unix.Stat_t) error {
-	above, _ := at.Parent()
-	parent, err := openBelow(unix.AT_FDCWD, above.String(), unix.O_PATH|unix.O_DIRECTORY, 0)
+	parent, err := openParent(at)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", above, err)
+		return err
 	}
 	p := placeholder{at: at, directory: directory, parent: parent, dev: found.Dev, ino: found.Ino}
 	if p.fd, err = openBelow(parent, at.Base(), unix.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
@@ -79,16 +78,25 @@ func (l *placeholders) join(at ir.Path, directory bool, found *unix.Stat_t) erro
 	return fmt.Errorf("%s: %w", at, errTaken)
 }
 
+// openParent opens the directory that a path lies in, to work with names in it.
+func openParent(at ir.Path) (int, error) {
+	above, _ := at.Parent()
+	fd, err := openBelow(unix.AT_FDCWD, above.String(), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", above, err)
+	}
+	return fd, nil
+}
+
 // errTaken is a name that something else has meanwhile.
 var errTaken = errors.New("it appeared while the run was prepared; try again")
 
 // add makes a placeholder at the path, or takes part in one that another run has
 // made. Nothing is followed, and nothing else is touched.
 func (l *placeholders) add(at ir.Path, directory bool) error {
-	above, _ := at.Parent()
-	parent, err := openBelow(unix.AT_FDCWD, above.String(), unix.O_PATH|unix.O_DIRECTORY, 0)
+	parent, err := openParent(at)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", above, err)
+		return err
 	}
 	p := placeholder{at: at, directory: directory, parent: parent, fd: -1}
 	// Another run may be removing it: then it is made anew.

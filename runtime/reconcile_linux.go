@@ -96,8 +96,7 @@ func removeLeft(m *registry.Made, stop func() bool) (gone []string, err error) {
 func reopen(list []registry.Placeholder) placeholders {
 	var out placeholders
 	for _, made := range list {
-		above, _ := made.Path.Parent()
-		parent, err := openBelow(unix.AT_FDCWD, above.String(), unix.O_PATH|unix.O_DIRECTORY, 0)
+		parent, err := openParent(made.Path)
 		if err != nil {
 			continue // nothing of ours is there
 		}

@@ -97,6 +97,28 @@ func TestLiveManyNames(t *testing.T) {
 	if r := probed(t, v, work, "stat", "."); r.Exit != 0 {
 		t.Fatalf("with one name: %s", r)
 	}
+	// Files below a protected directory are not looked at, as docs/language.md says.
+	must(t, os.Link(filepath.Join(work, ".git/hooks/pre-commit"), filepath.Join(work, "other")))
+	for _, attempt := range []string{"read", "write"} {
+		if r := probed(t, v, work, attempt, filepath.Join(work, "other")); strings.TrimSpace(r.stdout) != "ok" {
+			t.Errorf("%s a file below a masked directory by its other name: %s", attempt, r)
+		}
+	}
+}
+
+// TestLiveLeft: what docs/threat-model.md says that a sandbox does not take away.
+func TestLiveLeft(t *testing.T) {
+	needSandbox(t)
+	v := development(t, policy(t, plain))
+	dir := labDir(t)
+	if r := probed(t, v, dir, "limit-first"); strings.TrimSpace(r.stdout) != "ok" {
+		t.Errorf("a limit of PID 1: %s", r)
+	}
+	for _, path := range []string{"/proc/slabinfo", "/proc/vmallocinfo", "/proc/timer_list"} {
+		if want, r := outsideProbe(t, "read", path), probed(t, v, dir, "read", path); strings.TrimSpace(r.stdout) != want {
+			t.Errorf("%s is %q inside and %s outside", path, r.stdout, want)
+		}
+	}
 }
 
 // TestLivePlaceholderMode: what is the caller's own, or an earlier command's, may have

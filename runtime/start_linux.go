@@ -305,17 +305,14 @@ func (r *execution) join() ([]registry.Placeholder, *Refusal) {
 			continue
 		}
 		directory := kindOf(n.stat.Mode) == bwrap.Directory
-		var err error
 		switch {
 		case p.Ino == 0: // that run has not said yet what it made
-			err = fmt.Errorf("%s: %w", p.Path, errTaken)
-		case p.Dev == n.stat.Dev && p.Ino == n.stat.Ino:
-			err = r.made.join(p.Path, directory, &n.stat)
-		default:
+			return nil, notHeld(p.Path, fmt.Errorf("%s: %w", p.Path, errTaken))
+		case p.Dev != n.stat.Dev || p.Ino != n.stat.Ino:
 			continue // something else has that name by now
 		}
-		if err != nil {
-			return nil, refuse(No, "wait until that run has ended, or use a workspace of its own", "another run keeps a missing name missing: %v", err)
+		if err := r.made.join(p.Path, directory, &n.stat); err != nil {
+			return nil, notHeld(p.Path, err)
 		}
 		joined = append(joined, registry.Placeholder{Node: registry.Node{Path: p.Path, Dev: n.stat.Dev, Ino: n.stat.Ino}, Directory: directory})
 	}

@@ -108,10 +108,10 @@ func (s *sandbox) printed() error {
 	return nil
 }
 
-// nodes is the joint trie (O2): every path that the policy or an artifact names,
-// every ancestor, in no order; of a class that moves a slot, those at and below it and
-// above it, as all other paths are what they are with slots apart. What lies below a node and below no child of it is one
-// class; a fresh name stands for it.
+// nodes is the joint trie (O2): every path that the policy or an artifact names, every
+// ancestor, in no order; of a class that moves a slot, those at and below it and above
+// it, as all other paths are what they are with slots apart. What lies below a node and
+// below no child of it is one class; a fresh name stands for it.
 func (s *sandbox) nodes() []ir.Path {
 	slot, _ := s.machine.binding.At(s.machine.moved)
 	nodes := ir.NewTree[struct{}](len(s.table.Entries))

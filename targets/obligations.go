@@ -9,10 +9,11 @@ import (
 )
 
 // obligations is what design 5.7 asks of the Linux artifacts, in the order in which
-// faults are told, after the way out that both systems share (O7 and O8, egress): what has no request comes after what has one. The classes of paths
-// are compared under every way in which the slots can lie (O3, machines) and with
-// every kind that a named path can be of (O5, facts), and the options that a run
-// would pass are read back each time (O6, printed).
+// faults are told, after the way out that both systems share (O7 and O8, egress): what
+// has no request comes after what has one. The classes of paths are compared under
+// every way in which the slots can lie (O3, machines) and with every kind that a named
+// path can be of (O5, facts), and the options that a run would pass are read back each
+// time (O6, printed).
 var obligations = []struct {
 	name  string
 	check func(*validator) error

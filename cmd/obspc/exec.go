@@ -24,11 +24,13 @@ func execCommand() *cli.Command {
 		ArgsUsage: "[PATH] -- COMMAND [ARG…]",
 		Description: `For your own machine and for tests. PATH defaults to the *.policy.hcl files of
 the current directory, or of .obspc in it, and has to be named where a directory
-above holds policies too, or where another user owns or may change them. The workspace is the current directory unless the policy or --workspace says otherwise; it is never created,
-emptied or removed. The command's exit code is passed on; 124 is a timeout, 125
-a refusal of obspc, 126 and 127 a command that cannot be started. The command
-reads /dev/null; --stdin gives it your standard input, and --tty a terminal of
-its own, with job control, as an interactive shell wants.
+above holds policies too, or where another user owns or may change them. The
+workspace is the current directory unless the policy or --workspace says
+otherwise; it is never created, emptied or removed. The command's exit code is
+passed on; 124 is a timeout, 125 a refusal of obspc, 126 and 127 a command that
+cannot be started. The command reads /dev/null; --stdin gives it your standard
+input, and --tty a terminal of its own, with job control, as an interactive
+shell wants.
 
    obspc exec -- make test
    obspc exec policies/build.policy.hcl --policy build -- go build ./...

@@ -13,8 +13,8 @@ import (
 // foreign is why somebody else could have made or could change the policies in dir, ""
 // when nobody could: the directory, the one that it lies in and each policy file belong
 // to the caller or root, and no other user may write them. Links are looked at
-// themselves, and what they lead to. It asks of what was not named what verify asks of
-// pins.
+// themselves, and what they lead to. Pins are held to the same in every directory up to
+// "/" (verify.ReadTrusted); the caller has chosen to stand in this one.
 func foreign(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -3,7 +3,6 @@ package bwrap
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/obspc/obspc/compiler/ir"
 )
@@ -47,11 +46,7 @@ const (
 
 // appendLine appends options and, in a column of their own, whose they are.
 func appendLine(b []byte, options string, from ir.Origin) []byte {
-	b = append(b, options...)
-	for n := utf8.RuneCountInString(options); n < originColumn; n++ {
-		b = append(b, ' ')
-	}
-	return append(append(b, " # "...), from...)
+	return fmt.Appendf(b, "%-*s # %s", originColumn, options, from)
 }
 
 // Line is the line of Text that makes the operation at that path, counted from 1,

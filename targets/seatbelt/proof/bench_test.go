@@ -35,21 +35,25 @@ func wide(n int) *ir.Policy {
 	return p
 }
 
+// checked is a benchmark, named n, of the proof of a policy's profile.
+func checked(b *testing.B, n int, p *ir.Policy) {
+	profile, err := seatbelt.Compile(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run(fmt.Sprint(n), func(b *testing.B) {
+		for b.Loop() {
+			if err := Check(p, profile); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // BenchmarkCheck: the cost grows as the number of rules does.
 func BenchmarkCheck(b *testing.B) {
 	for _, n := range []int{500, 1000, 2000} {
-		p := wide(n)
-		profile, err := seatbelt.Compile(p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				if err := Check(p, profile); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		checked(b, n, wide(n))
 	}
 }
 
@@ -59,16 +63,6 @@ func BenchmarkCheckDeep(b *testing.B) {
 	for _, n := range []int{200, 400, 800} {
 		p := &ir.Policy{Name: "p", Version: 1, Targets: []ir.Target{ir.Seatbelt}, Unix: ir.UnixRule{Origin: "builtin/unix"}}
 		p.Files = append(p.Files, ir.FileRule{Path: ir.MustPath(strings.Repeat("/a", n)), Level: ir.Read, Origin: "p/filesystem.read[0]"})
-		profile, err := seatbelt.Compile(p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				if err := Check(p, profile); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		checked(b, n, p)
 	}
 }
